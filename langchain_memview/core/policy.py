@@ -1,0 +1,273 @@
+"""The policy: everything that is fixed before any memory is read.
+
+Layout, groups I_a, caps B_a, slots with their vocabularies, read sets, budget rule and
+scorer weights. A policy is an immutable value. `Policy(...)` in Python and
+`load_policy(file)` in YAML give equal values, and both go through the checks of
+`core.checks`, which report every problem at once.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+from langchain_memview.core.amounts import Amount, amount
+from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
+from langchain_memview.core.charging import charge_set
+from langchain_memview.core.checks import check_policy
+from langchain_memview.core.views import GENERIC, View, vocabulary
+from langchain_memview.errors import PolicyError
+
+Scope = Literal["subject", "audience"]
+
+
+@dataclass(frozen=True)
+class ProtectedAttribute:
+    """A property of the user whose inference is limited.
+
+    Attributes:
+        positions: The group I_a: every position whose content may hint at the
+            attribute. A slot's name stands for all positions of that slot.
+        cap: B_a, what the whole transcript may reveal about it, in nats; > 0.
+    """
+
+    positions: Collection[int | str]
+    cap: Amount
+
+    @property
+    def group(self) -> frozenset[int]:
+        """Return I_a; inside a policy it holds positions only."""
+        return frozenset(p for p in self.positions if isinstance(p, int))
+
+
+@dataclass(frozen=True)
+class ScoreWeights:
+    """Weights of the paper's scorer 0.4 r + 0.4 c + 0.2 s (Appendix C.5).
+
+    Attributes:
+        relevance: Weight of the public term r; >= 0.
+        compatibility: Weight of the private term c; > 0.
+        specificity: Weight of the private term s; >= 0.
+    """
+
+    relevance: Amount = "0.4"
+    compatibility: Amount = "0.4"
+    specificity: Amount = "0.2"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A topic of memory: when it is active, what it reads and how it may answer.
+
+    Attributes:
+        name: The slot's name.
+        when: Words and phrases of a query that activate the slot.
+        views: View name to view (or to its sentence); one is named `generic`.
+        capacity: Number of positions. The positions of a policy without a layout are
+            numbered slot after slot; with a layout this is derived.
+        read: Positions that a selection reads; None means all of the slot's own.
+        charge: Attributes to charge beyond the affected ones.
+    """
+
+    name: str
+    when: Iterable[str] = ()
+    views: Mapping[str, View | str] = field(default_factory=dict)
+    capacity: int | None = None
+    read: Collection[int] | None = None
+    charge: Collection[str] = ()
+
+    @property
+    def vocabulary(self) -> Mapping[str, View]:
+        """Return V_g: view name to `View`, the generic view first (C1)."""
+        return vocabulary(self.views)
+
+    @property
+    def generic(self) -> View:
+        """Return the generic view, which is shown whatever the memory holds."""
+        return self.vocabulary[GENERIC]
+
+
+@dataclass(frozen=True, eq=True)
+class Policy:
+    """Who is protected from what, and how much an application may learn in total.
+
+    Attributes:
+        name: Name of the policy; part of the lineage under which ledgers are kept.
+        attributes: Attribute name to `ProtectedAttribute`.
+        slots: The slots, in the order in which they are processed.
+        budget: `OnlineBudget` or `PreallocatedBudget`.
+        layout: Position (1, 2, …) to slot name; None when every slot has a capacity.
+        scorer: Weights of the paper's scorer; None for the default cue scorer.
+        sensitivity: Δu to run at instead of the derived bound; only a larger one.
+        scope: `subject` shares one ledger among all applications; `audience` gives
+            each its own, which holds only if they do not pool what they see.
+
+    Raises:
+        PolicyError: Lists every problem of the policy, with a fix for each.
+    """
+
+    name: str
+    attributes: Mapping[str, ProtectedAttribute]
+    slots: Sequence[Slot]
+    budget: OnlineBudget | PreallocatedBudget
+    layout: Mapping[int, str] | None = None
+    scorer: ScoreWeights | None = None
+    sensitivity: Amount | None = None
+    scope: Scope = "subject"
+
+    def __post_init__(self) -> None:
+        """Check everything at once, then keep normal forms only."""
+        problems = check_policy(self.document())
+        if any(problem.level == "error" for problem in problems):
+            raise PolicyError(problems)
+        layout = self._numbered_layout()
+        set_ = object.__setattr__
+        set_(self, "layout", MappingProxyType(layout))
+        set_(self, "slots", tuple(_normal_slot(slot, layout) for slot in self.slots))
+        set_(
+            self,
+            "attributes",
+            MappingProxyType(
+                {
+                    name: ProtectedAttribute(
+                        tuple(sorted(expand_positions(attribute.positions, layout))),
+                        amount(attribute.cap),
+                    )
+                    for name, attribute in self.attributes.items()
+                }
+            ),
+        )
+        if self.scorer is not None:
+            weights = {k: _exact(v) for k, v in vars(self.scorer).items()}
+            set_(self, "scorer", ScoreWeights(**weights))
+        if self.sensitivity is not None:
+            set_(self, "sensitivity", _exact(self.sensitivity))
+
+    def __hash__(self) -> int:
+        """Return a hash that agrees with equality."""
+        return hash(self.fingerprint)
+
+    def _numbered_layout(self) -> dict[int, str]:
+        if self.layout is not None:
+            return dict(sorted(self.layout.items()))
+        names = [slot.name for slot in self.slots for _ in range(slot.capacity or 0)]
+        return dict(enumerate(names, 1))
+
+    def document(self) -> dict[str, Any]:
+        """Return the policy as plain data, in the shape of a policy file."""
+        document: dict[str, Any] = {"version": 1, "name": self.name}
+        if self.layout is not None:
+            document["layout"] = dict(self.layout)
+        document["attributes"] = {
+            name: {"positions": list(a.positions), "cap": a.cap}
+            for name, a in self.attributes.items()
+        }
+        document["budget"] = (
+            {"mode": "online", "k": self.budget.granularity}
+            if isinstance(self.budget, OnlineBudget)
+            else {"mode": "preallocated", "planned": dict(self.budget.planned_charges)}
+        )
+        if self.scorer is not None:
+            document["scorer"] = dict(vars(self.scorer))
+        if self.sensitivity is not None:
+            document["sensitivity"] = self.sensitivity
+        if self.scope != "subject":
+            document["scope"] = self.scope
+        document["slots"] = {slot.name: _slot_document(slot) for slot in self.slots}
+        return document
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Return 64 hex digits that change with everything that affects a release."""
+        plain = json.dumps(self.document(), default=str)
+        return hashlib.sha256(plain.encode()).hexdigest()
+
+    @cached_property
+    def lineage(self) -> str:
+        """Return the ledger's name for this policy: its name and a hash of its layout.
+
+        Positions never change their slot; a changed layout is a new lineage.
+        """
+        plain = json.dumps([self.name, sorted(self.positions.items())])
+        return f"{self.name}@{hashlib.sha256(plain.encode()).hexdigest()[:12]}"
+
+    @property
+    def positions(self) -> Mapping[int, str]:
+        """Return the layout: position to slot name, positions 1 to n."""
+        return self.layout or {}
+
+    @cached_property
+    def groups(self) -> Mapping[str, frozenset[int]]:
+        """Return the group I_a of every attribute."""
+        return {name: a.group for name, a in self.attributes.items()}
+
+    @cached_property
+    def caps(self) -> Mapping[str, Fraction]:
+        """Return the cap B_a of every attribute, in nats."""
+        return {name: amount(a.cap) for name, a in self.attributes.items()}
+
+    @cached_property
+    def slots_by_name(self) -> Mapping[str, Slot]:
+        """Return the slots under their names, in processing order."""
+        return {slot.name: slot for slot in self.slots}
+
+    def read_set(self, slot: Slot) -> frozenset[int]:
+        """Return R: the positions that a selection for the slot reads (C4).
+
+        They depend on the slot alone, never on what is stored.
+        """
+        return frozenset(slot.read or ())
+
+    def charge_set(self, slot: Slot) -> frozenset[str]:
+        """Return Γ of a selection for the slot (C2); empty when nothing is affected."""
+        return charge_set(self.read_set(slot), self.groups, slot.charge)
+
+
+def expand_positions(
+    positions: Iterable[int | str], layout: Mapping[int, str]
+) -> frozenset[int]:
+    """Return positions with every slot name replaced by that slot's positions."""
+    found: set[int] = set()
+    for item in positions:
+        if isinstance(item, int):
+            found.add(item)
+        else:
+            found.update(p for p, name in layout.items() if name == item)
+    return frozenset(found)
+
+
+def _normal_slot(slot: Slot, layout: Mapping[int, str]) -> Slot:
+    own = tuple(p for p, name in layout.items() if name == slot.name)
+    return replace(
+        slot,
+        when=tuple(slot.when),
+        views=slot.vocabulary,
+        capacity=len(own),
+        read=tuple(sorted(own if slot.read is None else slot.read)),
+        charge=tuple(sorted(slot.charge)),
+    )
+
+
+def _slot_document(slot: Slot) -> dict[str, Any]:
+    document: dict[str, Any] = {"when": list(slot.when)}
+    if slot.capacity is not None:
+        document["capacity"] = slot.capacity
+    if slot.read is not None:
+        document["read"] = list(slot.read)
+    if slot.charge:
+        document["charge"] = list(slot.charge)
+    document["views"] = {
+        name: view
+        if isinstance(view, str)
+        else {"say": view.say, "cues": list(view.cues)}
+        for name, view in slot.views.items()
+    }
+    return document
+
+
+def _exact(value: Amount) -> Fraction:
+    return Fraction(str(value))

@@ -1,0 +1,51 @@
+"""Views and their vocabularies V_g, fixed by the policy for every store: condition C1.
+
+A view says how to answer, never what is true of the user. A slot's vocabulary is a
+mapping from view names to views whose first entry is the generic view; the policy
+fixes it before any memory is read and hashes it into its fingerprint, so two adjacent
+stores cannot have different vocabularies.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+GENERIC = "generic"
+"""Name of the view that every vocabulary has: what is shown when a ledger is at its cap."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One public way to answer.
+
+    Attributes:
+        say: The sentence that the chat model is given. Public, the same for everyone.
+        cues: Word beginnings that, in a memory, speak for this view. Public; what they
+            match is private.
+        name: The view's name in its vocabulary; the policy fills it in.
+    """
+
+    say: str
+    cues: tuple[str, ...] = ()
+    name: str = ""
+
+    def __init__(self, say: str, cues: Iterable[str] = (), name: str = "") -> None:
+        object.__setattr__(self, "say", say)
+        object.__setattr__(self, "cues", tuple(cues))
+        object.__setattr__(self, "name", name)
+
+
+def vocabulary(views: Mapping[str, View | str]) -> Mapping[str, View]:
+    """Return the views under their names, the generic view first, as a read-only map.
+
+    Args:
+        views: View name to view, or to its sentence alone.
+    """
+    named = {
+        name: View(view, (), name)
+        if isinstance(view, str)
+        else View(view.say, view.cues, name)
+        for name, view in views.items()
+    }
+    first = {GENERIC: named[GENERIC]} if GENERIC in named else {}
+    return MappingProxyType(first | named)
