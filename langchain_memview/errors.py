@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from typing_extensions import override
+
 Level = Literal["error", "warning", "note"]
 
 
@@ -47,6 +49,7 @@ class Problem:
     fix: str = ""
     at_key: bool = False
 
+    @override
     def __str__(self) -> str:
         """Return the finding with its path, for policies written in Python."""
         where = ".".join(str(key) for key in self.path) or "policy"

@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Benchmarks: what MemView costs, and what it gives."""

@@ -1,6 +1,6 @@
-"""Budget rules: the local ε of a charged selection, from public values only (C4).
+"""Budget rules: the local ε of a charged selection, from public values only.
 
-Algorithm 1, line 8. Both rules of the paper are here; each uses the same prospective
+Line 8 of the algorithm, under C4. Both rules of the paper are here; each uses the same prospective
 check and the same generic fallback, so a rule decides how useful a release is, never
 whether the cap holds.
 """

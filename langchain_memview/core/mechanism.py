@@ -36,6 +36,9 @@ from decimal import MAX_EMAX, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from typing_extensions import override
+
+from langchain_memview.core.exponent import exp_lower, exp_upper
 from langchain_memview.core.rng import RandomBits, system_bits
 
 GRID = 1000
@@ -48,38 +51,6 @@ _SCALE = Decimal(10) ** 50
 # Ten digits more than needed: an exponent may have that many before its point.
 _DECIMAL = Context(prec=64, Emax=MAX_EMAX)
 _HEADROOM = 1 - Fraction(1, 2**60)
-
-
-def exp_lower(exponent: Fraction) -> Fraction:
-    """Return a rational lower bound of e^exponent, tight to about 10**-70 relative.
-
-    Args:
-        exponent: A number >= 0.
-    """
-    return _exp_partial_sum(exponent)[0]
-
-
-def exp_upper(exponent: Fraction) -> Fraction:
-    """Return a rational upper bound of e^exponent, tight to about 10**-70 relative.
-
-    Args:
-        exponent: A number >= 0.
-    """
-    total, next_term, count = _exp_partial_sum(exponent)
-    # The terms left out fall at least as fast as a geometric series of this ratio.
-    return total + next_term / (1 - exponent / (count + 1))
-
-
-def _exp_partial_sum(exponent: Fraction) -> tuple[Fraction, Fraction, int]:
-    """Return the partial sum of the series, the next term and its index."""
-    term = total = Fraction(1)
-    count = 1
-    while True:
-        term = term * exponent / count
-        if count > 2 * exponent and term * 10**70 < total:
-            return total, term, count
-        total += term
-        count += 1
 
 
 def _draw(shares: Sequence[int], bits: int, random_bits: RandomBits) -> int:
@@ -126,6 +97,7 @@ class ExponentialMechanism:
                 f"epsilon={self.epsilon} is too small to prove the bound e^epsilon"
             )
 
+    @override
     def __repr__(self) -> str:
         """Return the public parameters."""
         return f"ExponentialMechanism({self.epsilon}, {self.sensitivity})"
@@ -242,6 +214,7 @@ class RandomizedResponse:
         self._other = -int(-total // (odds + choices - 1))
         self._same = total - (choices - 1) * self._other
 
+    @override
     def __repr__(self) -> str:
         """Return the public parameters."""
         return f"RandomizedResponse({self.epsilon}, choices={self.choices})"

@@ -15,6 +15,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from langchain_memview.core.amounts import Amount, amount
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
 from langchain_memview.core.charging import charge_set
@@ -147,6 +149,7 @@ class Policy:
         if self.sensitivity is not None:
             set_(self, "sensitivity", _exact(self.sensitivity))
 
+    @override
     def __hash__(self) -> int:
         """Return a hash that agrees with equality."""
         return hash(self.fingerprint)

@@ -1,4 +1,4 @@
-"""The only door to randomness; only the mechanism may import it (C3's import contract).
+"""The only door to randomness; an import contract lets only the mechanism through.
 
 The source is the operating system's, through `secrets`: it has no state in the
 process that a fork, a snapshot or a seed could repeat. Tests hand another source to

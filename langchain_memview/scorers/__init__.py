@@ -1,1 +1,6 @@
-"""placeholder"""
+"""Scorers: how well the contents of a read set support each view."""
+
+from langchain_memview.scorers.cue import CueScorer
+from langchain_memview.scorers.weighted import WeightedScorer
+
+__all__ = ["CueScorer", "WeightedScorer"]

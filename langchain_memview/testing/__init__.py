@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Conformance suites and helpers for tests, also for those of users."""

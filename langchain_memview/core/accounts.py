@@ -1,0 +1,181 @@
+"""The account ledger as the interface sees it: one atomic step per operation.
+
+An account is a subject under a policy lineage, shared by all threads and, unless the
+policy's scope says otherwise, by all audiences. A `LedgerStore` keeps accounts and does
+in one transaction: known operation → its record; otherwise read the ledger, let the
+interface decide (check, charge, draw), write record and charges, commit. Only then does
+a record leave it. Implementations are in `ledgers`.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from langchain_memview.core.ledger import Ledger
+from langchain_memview.core.policy import Policy
+from langchain_memview.core.release import SlotRelease
+from langchain_memview.errors import OperationConflictError
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whose ledger it is and under which terms.
+
+    Attributes:
+        subject: The person whose memory it is.
+        lineage: Name and layout hash of the policy.
+        audience: The application, where the policy's scope is `audience`; else None.
+        fingerprint: Hash of the whole policy; another one means changed terms.
+        caps: Cap of every attribute, in nats.
+        groups: Group of positions of every attribute.
+    """
+
+    subject: str
+    lineage: str
+    audience: str | None
+    fingerprint: str
+    caps: Mapping[str, Fraction]
+    groups: Mapping[str, frozenset[int]]
+
+    @classmethod
+    def of(cls, policy: Policy, subject: str, audience: str) -> "Account":
+        """Return the account of a subject under a policy, seen by an audience."""
+        shared = policy.scope == "subject"
+        return cls(
+            subject,
+            policy.lineage,
+            None if shared else audience,
+            policy.fingerprint,
+            policy.caps,
+            policy.groups,
+        )
+
+    @property
+    def key(self) -> str:
+        """Return a text that differs for any two different accounts."""
+        return json.dumps([self.subject, self.lineage, self.audience])
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One request to release views.
+
+    Attributes:
+        id: Chosen by the caller; a repeated id replays what was recorded under it.
+        request: Hash of the public parameters; a repeated id must repeat them.
+        audience: The application that will see the views.
+    """
+
+    id: str
+    request: str
+    audience: str
+
+    @classmethod
+    def of(cls, operation: str, audience: str, *public: str) -> "Operation":
+        """Return an operation whose request hash covers the given public values."""
+        plain = json.dumps([audience, *public])
+        request = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(operation, request, audience)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A recorded release.
+
+    Attributes:
+        sequence: 1, 2, … within the account.
+        operation: The operation under which it was released.
+        slots: What each slot released.
+        at: Time of the commit, ISO 8601 in UTC; empty where the store keeps no time.
+        replayed: True when the record was there before the call that returned it.
+    """
+
+    sequence: int
+    operation: Operation
+    slots: tuple[SlotRelease, ...]
+    at: str = ""
+    replayed: bool = False
+
+
+Decide = Callable[[Ledger], Sequence[SlotRelease]]
+"""Given the ledger inside the transaction, checks, charges and draws."""
+
+
+class LedgerStore(Protocol):
+    """Keeps the ledgers and the recorded releases of all accounts."""
+
+    def find(self, account: Account, operation: Operation) -> Record | None:
+        """Return what was recorded under the operation's id, or None.
+
+        Raises:
+            OperationConflictError: The id was recorded for another request.
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        ...
+
+    def transact(
+        self, account: Account, operation: Operation, decide: Decide
+    ) -> tuple[Record, Ledger]:
+        """Return the record of the operation and the ledger after it, atomically.
+
+        Args:
+            account: Whose ledger is charged.
+            operation: The request; a known id replays its record without a draw.
+            decide: Called at most once with the current ledger; what it returns is
+                charged and recorded before anybody sees it.
+
+        Raises:
+            OperationConflictError: The id was recorded for another request.
+            LedgerUnavailableError: The ledger cannot be read or written; nothing was
+                released and nothing was charged.
+        """
+        ...
+
+    def ledger(self, account: Account) -> Ledger:
+        """Return the current ledger of the account.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        ...
+
+    def history(self, account: Account) -> Sequence[Record]:
+        """Return the recorded releases of the account, oldest first.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        ...
+
+
+def same_request(record: Record, operation: Operation) -> Record:
+    """Return the record, marked as replayed.
+
+    Raises:
+        OperationConflictError: It was recorded for another request.
+    """
+    if record.operation.request != operation.request:
+        raise OperationConflictError(operation.id)
+    return Record(
+        record.sequence, record.operation, record.slots, record.at, replayed=True
+    )
+
+
+def nothing_released(operation: Operation) -> Record:
+    """Return the record of a turn that activated no slot; stores do not keep it."""
+    return Record(0, operation, ())
+
+
+def after(ledger: Ledger, slots: Sequence[SlotRelease]) -> Ledger:
+    """Return the ledger after the charges of these slot releases.
+
+    Raises:
+        LedgerOverdrawnError: Together they would pass a cap (C5); the store must then
+            abandon the transaction.
+    """
+    for slot in slots:
+        ledger = ledger.charge(slot.charged, slot.epsilon)
+    return ledger

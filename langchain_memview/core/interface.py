@@ -1,0 +1,132 @@
+"""One turn of the trusted interface, line by line: Algorithm 1 under Definition 1.
+
+`TrustedInterface.turn` holds lines 1 to 18; line 19 is `Release.control`, lines 20 to 22
+belong to the graph. Raw contents and scores are local variables of this one method. It
+knows neither where memories are kept nor where ledgers are: it is given a function that
+reads positions and one that runs a decision inside the ledger's transaction.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from langchain_memview.core.accounts import Decide
+from langchain_memview.core.ledger import Ledger
+from langchain_memview.core.mechanism import (
+    ExponentialMechanism,
+    exponential_mechanism,
+)
+from langchain_memview.core.policy import Policy, Slot
+from langchain_memview.core.release import SlotRelease
+from langchain_memview.core.routing import Router, active_slots
+from langchain_memview.core.scoring import Scorer, scores, sensitivity
+from langchain_memview.core.transcript import AugmentedTranscript
+
+Recorded = TypeVar("Recorded")
+Prior = Sequence[Fraction | int] | None
+Draw = Callable[[ExponentialMechanism, Sequence[Fraction], Prior], int]
+"""Draws an index; the audit puts its enumeration of all outcomes here."""
+
+
+def fresh_draw(
+    mechanism: ExponentialMechanism, scores: Sequence[Fraction], prior: Prior
+) -> int:
+    """Return one index drawn with fresh coins of the operating system (Eq. 7)."""
+    return mechanism.draw(scores, prior)
+
+
+@dataclass(frozen=True)
+class TrustedInterface:
+    """The fixed parts of the interface: policy, router and scorer.
+
+    Attributes:
+        policy: Slots, vocabularies, groups, caps and budget rule.
+        router: Maps public inputs to active slots (C4).
+        scorer: Scores views from the contents of a read set.
+    """
+
+    policy: Policy
+    router: Router
+    scorer: Scorer
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return Δu: the scorer's bound, or the larger one that the policy asks for."""
+        return max(sensitivity(self.scorer), Fraction(self.policy.sensitivity or 0))
+
+    def turn(
+        self,
+        query: str,
+        history: AugmentedTranscript,
+        read: Callable[[Set[int]], Mapping[int, str]],
+        transact: Callable[[Decide], Recorded],
+        draw: Draw = fresh_draw,
+    ) -> Recorded:
+        """Return what `transact` makes of the turn's releases (Algorithm 1).
+
+        Args:
+            query: q_t. Public.
+            history: τ~ before the turn. Public.
+            read: Given positions, returns their contents. Private.
+            transact: Runs the decision with the current ledger, atomically, and
+                records what it returns before anything leaves.
+            draw: Draws an index from a mechanism.
+        """
+        policy = self.policy
+        active = active_slots(policy, self.router, query, history)  # l. 1-2
+        contents = read(frozenset().union(*(policy.read_set(s) for s in active)))
+        # l. 12 comes first, so that a slow scorer never holds the ledger's lock; the
+        # scores of a slot that is not admitted are dropped unseen.
+        utility = {
+            slot.name: scores(
+                self.scorer,
+                slot,
+                query,
+                [contents[position] for position in sorted(policy.read_set(slot))],
+            )
+            for slot in active
+        }
+        priors = {slot.name: self.scorer.prior(query, slot) for slot in active}
+
+        def decide(ledger: Ledger) -> list[SlotRelease]:
+            released = []
+            for slot in active:  # l. 3-4
+                release, ledger = self._select(
+                    slot, ledger, utility[slot.name], priors[slot.name], draw
+                )
+                released.append(release)
+            return released  # l. 18
+
+        return transact(decide)
+
+    def _select(
+        self,
+        slot: Slot,
+        ledger: Ledger,
+        u: Sequence[Fraction],
+        prior: Prior,
+        draw: Draw,
+    ) -> tuple[SlotRelease, Ledger]:
+        policy, views = self.policy, tuple(slot.vocabulary)
+        # l. 5-6: of the prefix h, the read policy uses the slot alone.
+        read_set = tuple(sorted(policy.read_set(slot)))
+        charge_set = tuple(sorted(policy.charge_set(slot)))  # l. 7
+        if not charge_set:  # the same view under all adjacent stores (C3)
+            best = views[max(range(len(u)), key=u.__getitem__)]
+            return SlotRelease(slot.name, best, "uncharged", read_set), ledger
+        epsilon = policy.budget.epsilon(charge_set, policy.caps)  # l. 8
+        if blocked := ledger.blocked_by(charge_set, epsilon):  # l. 9
+            view = slot.generic.name  # l. 10
+            refused = SlotRelease(
+                slot.name, view, "generic", read_set, blocked_by=blocked
+            )
+            return refused, ledger
+        mechanism = exponential_mechanism(epsilon, self.sensitivity)  # l. 13
+        # l. 15 before l. 14: a crash in between costs budget, not privacy.
+        ledger = ledger.charge(charge_set, epsilon)  # l. 15
+        view = views[draw(mechanism, u, prior)]  # l. 14
+        selected = SlotRelease(
+            slot.name, view, "selected", read_set, charge_set, epsilon
+        )
+        return selected, ledger

@@ -1,0 +1,126 @@
+"""The arithmetic of ledgers: prospective check and charge, on every path: condition C5.
+
+A `Ledger` is a value: spent L_a and cap B_a of every attribute. `blocked_by` asks
+before anything is drawn, `charge` answers with a new ledger or refuses. No method
+lowers what was spent or lifts a cap, and a charge is for all attributes or for none.
+Where the value is kept between turns, and how two processes agree on it, is the
+business of `core.accounts` and `ledgers`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from langchain_memview.errors import LedgerOverdrawnError
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What one attribute has spent, and its cap, in nats.
+
+    Attributes:
+        spent: L_a, the sum of all charges; 0 <= spent <= cap.
+        cap: B_a. It is above the policy's cap only where more was already spent when
+            the policy lowered it: what is out cannot be taken back.
+    """
+
+    spent: Fraction
+    cap: Fraction
+
+    @property
+    def remaining(self) -> Fraction:
+        """Return cap minus spent, in nats."""
+        return self.cap - self.spent
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The balances of one account, one per protected attribute."""
+
+    balances: Mapping[str, Balance]
+
+    def __post_init__(self) -> None:
+        """Keep a read-only copy."""
+        object.__setattr__(self, "balances", MappingProxyType(dict(self.balances)))
+
+    @classmethod
+    def opened(cls, caps: Mapping[str, Fraction]) -> "Ledger":
+        """Return a ledger in which nothing has been spent."""
+        return cls({name: Balance(Fraction(0), cap) for name, cap in caps.items()})
+
+    def blocked_by(
+        self, charge_set: Collection[str], epsilon: Fraction
+    ) -> tuple[str, ...]:
+        """Return the attributes whose cap the charge would pass, sorted by name.
+
+        Args:
+            charge_set: Attributes that would be charged.
+            epsilon: The charge, in nats.
+        """
+        return tuple(
+            sorted(
+                name
+                for name in charge_set
+                if self.balances[name].spent + epsilon > self.balances[name].cap
+            )
+        )
+
+    def admits(self, charge_set: Collection[str], epsilon: Fraction) -> bool:
+        """Return whether every attribute of the charge set can bear the charge."""
+        return not self.blocked_by(charge_set, epsilon)
+
+    def charge(self, charge_set: Collection[str], epsilon: Fraction) -> "Ledger":
+        """Return the ledger after charging ε to every attribute of the charge set.
+
+        Args:
+            charge_set: Attributes to charge.
+            epsilon: The charge, in nats; >= 0.
+
+        Raises:
+            LedgerOverdrawnError: A cap would be passed; nothing is charged then.
+            ValueError: ε is negative.
+        """
+        if epsilon < 0:
+            raise ValueError(f"a charge cannot be negative, got {epsilon} (C5)")
+        for name in self.blocked_by(charge_set, epsilon):
+            balance = self.balances[name]
+            raise LedgerOverdrawnError(
+                attribute=name, spent=balance.spent, epsilon=epsilon, cap=balance.cap
+            )
+        charged = {
+            name: Balance(self.balances[name].spent + epsilon, self.balances[name].cap)
+            for name in charge_set
+        }
+        return Ledger({**self.balances, **charged})
+
+
+def recomputed(
+    charges: Iterable[tuple[Collection[int], Collection[str], Fraction]],
+    groups: Mapping[str, frozenset[int]],
+    caps: Mapping[str, Fraction],
+    before: Ledger,
+) -> Ledger:
+    """Return the ledger under changed groups and caps, recounted from every release.
+
+    A position that joins a group brings all past releases that read it, so spent
+    amounts are recounted, never carried over. They do not shrink: an attribute whose
+    group lost a position keeps what it was charged. Caps only go down.
+
+    Args:
+        charges: Read set, charged attributes and ε of every admitted selection.
+        groups: Attribute name to its group in the new policy.
+        caps: Cap of every attribute in the new policy, in nats.
+        before: The ledger under the old policy.
+    """
+    spent = dict.fromkeys(caps, Fraction(0))
+    for read_set, charged, epsilon in charges:
+        for name in spent:
+            if name in charged or groups[name] & frozenset(read_set):
+                spent[name] += epsilon
+    balances = {}
+    for name, cap in caps.items():
+        old = before.balances.get(name, Balance(Fraction(0), cap))
+        total = max(spent[name], old.spent)
+        balances[name] = Balance(total, max(min(cap, old.cap), total))
+    return Ledger(balances)

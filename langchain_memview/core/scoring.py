@@ -1,0 +1,113 @@
+"""Scores of the views of a slot and the bound on their change: Eqs. (5) and (6).
+
+A scorer gives terms between 0 and 1 for every view: a public one, the relevance of the
+view to the query, and private ones, computed from the contents of the read set. Its
+weights are fixed. `scores` clamps every term and adds them up, so a score is in [0, 1]
+(Eq. 5) and adjacent stores move no score by more than the sum of the private weights.
+That sum *is* the sensitivity Δu of Eq. (6): it comes out of the clamps, for any scorer
+whatever, a chat model included, and nobody types it.
+
+A scorer that raises, or returns NaN, an infinity or the wrong number of values, counts
+as having found nothing: the term is 0, which the clamp allows. Nothing is raised or
+logged, because whether a scorer fails may depend on memory.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from langchain_memview.core.mechanism import GRID
+from langchain_memview.core.policy import Slot
+
+Terms = Sequence[float]
+"""One value between 0 and 1 per view, in the order of the slot's vocabulary."""
+
+
+class Scorer(Protocol):
+    """Scores a slot's views from the query and the contents of its read set."""
+
+    @property
+    def relevance_weight(self) -> Fraction:
+        """Return the weight of the public term; >= 0."""
+        ...
+
+    @property
+    def support_weights(self) -> tuple[Fraction, ...]:
+        """Return the weight of each private term; >= 0, their sum in (0, 1]."""
+        ...
+
+    def relevance(self, query: str, slot: Slot) -> Terms:
+        """Return the public term: how well each view fits the query, shape `(k,)`."""
+        ...
+
+    def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
+        """Return the private terms, one row per weight, each of shape `(k,)`.
+
+        Args:
+            slot: The slot with its vocabulary of k views.
+            contents: Contents of the read set in position order. Private.
+        """
+        ...
+
+    def prior(self, query: str, slot: Slot) -> Sequence[Fraction | int] | None:
+        """Return a public weight per view for the mechanism, or None for none.
+
+        It must not depend on memory; a weight of 0 excludes a view for every store.
+        """
+        ...
+
+
+def sensitivity(scorer: Scorer) -> Fraction:
+    """Return Δu: the most by which adjacent stores can move one score (Eq. 6)."""
+    return sum(scorer.support_weights, Fraction(0))
+
+
+def scores(
+    scorer: Scorer, slot: Slot, query: str, contents: Sequence[str]
+) -> tuple[Fraction, ...]:
+    """Return u(q, v; M_R) of every view, in [0, 1], on the grid of thousandths (Eq. 5).
+
+    The private part lies in [0, Δu] and is rounded down to the grid, which keeps it
+    there; so does the public part. The result is private: it stays in the caller's
+    local variables.
+
+    Args:
+        scorer: Gives the terms and their weights.
+        slot: The slot whose views are scored.
+        query: q_t. Public.
+        contents: Contents of the slot's read set in position order. Private.
+    """
+    count = len(slot.vocabulary)
+    public = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
+    weights = scorer.support_weights
+    private = _levels(lambda: scorer.support(slot, contents), len(weights), count)
+    return tuple(
+        Fraction(
+            int(scorer.relevance_weight * public[0][view])
+            + int(sum(w * row[view] for w, row in zip(weights, private, strict=True))),
+            GRID,
+        )
+        for view in range(count)
+    )
+
+
+def _levels(
+    compute: Callable[[], Sequence[Terms]], rows: int, count: int
+) -> list[list[int]]:
+    """Return each term as a whole number of thousandths; zeros where there is none."""
+    nothing = [[0] * count] * rows
+    try:
+        found = [list(row) for row in compute()]
+        levels = [[_level(value) for value in row] for row in found]
+    except Exception:  # noqa: BLE001 - what a scorer raises may depend on memory
+        return nothing
+    if len(levels) != rows or any(len(row) != count for row in levels):
+        return nothing
+    return levels
+
+
+def _level(value: float) -> int:
+    if not math.isfinite(value):
+        return 0
+    return int(min(1.0, max(0.0, value)) * GRID + 0.5)

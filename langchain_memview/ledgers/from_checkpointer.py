@@ -1,0 +1,108 @@
+"""The account ledger that belongs to a LangGraph checkpointer: in the same database.
+
+A ledger inside graph state is no cap: a fork, a new thread, `update_state` or a second
+process resets it. So the ledger gets its own tables in the checkpointer's database and
+its own transactions there; see `ledgers.sqlite`.
+"""
+
+import asyncio
+import sqlite3
+from typing import Any
+
+from langchain_memview.core.accounts import LedgerStore
+from langchain_memview.errors import WiringError
+from langchain_memview.ledgers.in_memory import InMemoryLedger
+from langchain_memview.ledgers.sqlite import SqliteLedger
+
+_LOCATE_SECONDS = 30.0
+
+
+def ledger_from_checkpointer(
+    saver: object, *, allow_ephemeral: bool = False
+) -> LedgerStore:
+    """Return a ledger in the database of a checkpointer.
+
+    Args:
+        saver: A `SqliteSaver` or `AsyncSqliteSaver` on a file; with `allow_ephemeral`
+            also an `InMemorySaver` or a saver on `:memory:`.
+        allow_ephemeral: Accept a ledger that ends with the process, together with the
+            saver's own conversation. What was spent is forgotten then.
+
+    Raises:
+        WiringError: The saver keeps nothing on disk and `allow_ephemeral` is not set,
+            or it is of a kind whose database the package does not know.
+    """
+    kinds = {kind.__name__ for kind in type(saver).__mro__}
+    if "InMemorySaver" in kinds:
+        return _ephemeral(allowed=allow_ephemeral)
+    if "AsyncSqliteSaver" in kinds:
+        return SqliteLedger(lambda: _path_of_async(saver))
+    if "SqliteSaver" in kinds:
+        path = _path_of(saver)
+        return SqliteLedger(path) if path else _ephemeral(allowed=allow_ephemeral)
+    raise WiringError(
+        f"{type(saver).__name__} keeps its checkpoints where no ledger can be charged "
+        "atomically (C5). Two choices: use a SqliteSaver or AsyncSqliteSaver, or give "
+        "the ledger a database of its own: SqliteLedger('ledger.sqlite')."
+    )
+
+
+def _ephemeral(*, allowed: bool) -> InMemoryLedger:
+    if not allowed:
+        raise WiringError(
+            "this checkpointer keeps nothing on disk, so what was spent would be "
+            "forgotten with the process and the cap would not hold (C5). Use a "
+            "SqliteSaver on a file, or say ledger_from_checkpointer(saver, "
+            "allow_ephemeral=True) if losing the ledger is acceptable."
+        )
+    return InMemoryLedger()
+
+
+def _path_of(saver: Any) -> str:
+    """Return the file of a SqliteSaver, or an empty text for `:memory:`."""
+    try:
+        with saver.lock:
+            rows = saver.conn.execute("PRAGMA database_list").fetchall()
+    except sqlite3.Error:
+        rows = []
+    if not rows:
+        raise WiringError(
+            "the checkpointer's database cannot be located: its connection is closed "
+            "or belongs to another thread. Open it with check_same_thread=False."
+        )
+    return _main_file(rows)
+
+
+def _path_of_async(saver: Any) -> str:
+    """Return the file of an AsyncSqliteSaver; called from a thread without its loop."""
+    if _running_loop() is saver.loop:
+        raise WiringError(
+            "an AsyncSqliteSaver answers only from its event loop, so a ledger on it "
+            "cannot be used there by a synchronous call. Await the asynchronous "
+            "method instead, such as `memview.aturn(...)`."
+        )
+
+    async def rows() -> list[tuple[int, str, str]]:
+        async with saver.conn.execute("PRAGMA database_list") as cursor:
+            return list(await cursor.fetchall())
+
+    future = asyncio.run_coroutine_threadsafe(rows(), saver.loop)
+    path = _main_file(future.result(_LOCATE_SECONDS))
+    if not path:
+        raise WiringError(
+            "this AsyncSqliteSaver is on ':memory:', so what was spent would be "
+            "forgotten with the process (C5). Put it on a file, or use "
+            "InMemoryLedger() if losing the ledger is acceptable."
+        )
+    return path
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _main_file(rows: list[tuple[int, str, str]]) -> str:
+    return next((file for _, name, file in rows if name == "main"), "")

@@ -1,0 +1,95 @@
+"""A ledger in this process: ephemeral, so it must be asked for by name.
+
+When the process ends, so does the memory of what was spent; a new process starts at
+zero. Use it for tests, for examples and where the conversation itself is ephemeral.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from typing_extensions import override
+
+from langchain_memview.core.accounts import (
+    Account,
+    Decide,
+    LedgerStore,
+    Operation,
+    Record,
+    after,
+    nothing_released,
+    same_request,
+)
+from langchain_memview.core.ledger import Ledger, recomputed
+
+
+@dataclass
+class _Entry:
+    fingerprint: str
+    ledger: Ledger
+    records: list[Record] = field(default_factory=list)
+    by_operation: dict[str, Record] = field(default_factory=dict)
+
+
+class InMemoryLedger(LedgerStore):
+    """Keeps all accounts in a dictionary under one lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._accounts: dict[str, _Entry] = {}
+
+    @override
+    def __repr__(self) -> str:
+        return "InMemoryLedger()"
+
+    @override
+    def find(self, account: Account, operation: Operation) -> Record | None:
+        with self._lock:
+            known = self._entry(account).by_operation.get(operation.id)
+        return same_request(known, operation) if known else None
+
+    @override
+    def transact(
+        self, account: Account, operation: Operation, decide: Decide
+    ) -> tuple[Record, Ledger]:
+        with self._lock:
+            entry = self._entry(account)
+            known = entry.by_operation.get(operation.id)
+            if known:
+                return same_request(known, operation), entry.ledger
+            slots = tuple(decide(entry.ledger))
+            if not slots:
+                return nothing_released(operation), entry.ledger
+            ledger = after(entry.ledger, slots)
+            record = Record(len(entry.records) + 1, operation, slots)
+            entry.records.append(record)
+            entry.by_operation[operation.id] = record
+            entry.ledger = ledger
+            return record, ledger
+
+    @override
+    def ledger(self, account: Account) -> Ledger:
+        with self._lock:
+            return self._entry(account).ledger
+
+    @override
+    def history(self, account: Account) -> Sequence[Record]:
+        with self._lock:
+            return tuple(self._entry(account).records)
+
+    def _entry(self, account: Account) -> _Entry:
+        entry = self._accounts.get(account.key)
+        if entry is None:
+            entry = _Entry(account.fingerprint, Ledger.opened(account.caps))
+            self._accounts[account.key] = entry
+        elif entry.fingerprint != account.fingerprint:
+            charges = (
+                (slot.read_set, slot.charged, slot.epsilon)
+                for record in entry.records
+                for slot in record.slots
+            )
+            entry.ledger = recomputed(
+                charges, account.groups, account.caps, entry.ledger
+            )
+            entry.fingerprint = account.fingerprint
+        return entry

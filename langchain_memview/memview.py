@@ -1,0 +1,290 @@
+"""The trusted interface between an agent's stored memories and its chat model.
+
+`MemView` puts the parts together: a policy, a backend with raw memories, a ledger
+store, a scorer and a router. One call of `turn` is one operation: it releases public
+views and nothing else. This module knows no framework; the adapters are in `graph`.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
+
+from typing_extensions import override
+
+from langchain_memview.core.accounts import (
+    Account,
+    Decide,
+    LedgerStore,
+    Operation,
+    Record,
+)
+from langchain_memview.core.backend import Backend
+from langchain_memview.core.interface import TrustedInterface
+from langchain_memview.core.ledger import Balance, Ledger
+from langchain_memview.core.mechanism import exponential_mechanism
+from langchain_memview.core.policy import Policy
+from langchain_memview.core.release import Release
+from langchain_memview.core.routing import Router
+from langchain_memview.core.scoring import Scorer
+from langchain_memview.core.transcript import AugmentedTranscript
+from langchain_memview.errors import (
+    MemoryUnavailableError,
+    PositionError,
+    SubjectError,
+)
+from langchain_memview.routers.keyword import KeywordRouter
+from langchain_memview.scorers.cue import CueScorer
+from langchain_memview.scorers.weighted import WeightedScorer
+
+_NO_HISTORY = AugmentedTranscript()
+
+
+class MemView:
+    """Releases privately selected views of a subject's memory, under per-attribute caps.
+
+    Args:
+        policy: What is protected, the slots and their views.
+        backend: Where the raw memories are.
+        ledger: Where spent amounts and releases are kept; shared by everything that
+            serves the same people. `ledger_from_checkpointer(saver)` gives the one in
+            the checkpointer's database.
+        scorer: Scores views from memories; by default the paper's weighted scorer if
+            the policy gives its weights, else the cue scorer.
+        router: Maps a query to slots; by default by the policy's `when` words.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        backend: Backend,
+        *,
+        ledger: LedgerStore,
+        scorer: Scorer | None = None,
+        router: Router | None = None,
+    ) -> None:
+        if scorer is None:
+            scorer = WeightedScorer(policy.scorer) if policy.scorer else CueScorer()
+        self.policy = policy
+        self._backend = backend
+        self._ledger = ledger
+        self._interface = TrustedInterface(
+            policy, router or KeywordRouter.of(policy), scorer
+        )
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Build every mechanism now: what is wrong is said here, not at a turn."""
+        policy = self.policy
+        for slot in policy.slots:
+            charge_set = policy.charge_set(slot)
+            if charge_set:
+                epsilon = policy.budget.epsilon(charge_set, policy.caps)
+                mechanism = exponential_mechanism(epsilon, self._interface.sensitivity)
+                mechanism.probabilities([0] * len(slot.vocabulary))
+
+    @override
+    def __repr__(self) -> str:
+        """Return the name of the policy."""
+        return f"MemView({self.policy.name!r})"
+
+    def turn(
+        self,
+        query: str,
+        *,
+        subject: str,
+        audience: str,
+        operation: str,
+        history: AugmentedTranscript = _NO_HISTORY,
+    ) -> Release:
+        """Return the views that the chat model may be given for this query.
+
+        Every private selection is charged before it is drawn, and recorded before it
+        is returned. A spent cap gives the generic view, which is a normal result. The
+        same operation id returns the recorded release again, without a draw.
+
+        Args:
+            query: What the application asks. Public.
+            subject: The person whose memory it is.
+            audience: The application that will see the answer.
+            operation: Id of this request, unique within the subject's account.
+            history: Released history before the turn, for routers that use it. Public.
+
+        Raises:
+            SubjectError: `subject`, `audience` or `operation` is missing or blank, or
+                the query is no text; nothing was read.
+            MemoryUnavailableError: The backend cannot be reached; nothing was charged.
+            LedgerUnavailableError: The ledger cannot be used; nothing was released.
+            OperationConflictError: The id was used for another request.
+        """
+        account = self._account(subject, audience)
+        if not isinstance(query, str):
+            raise SubjectError(f"the query must be a text, got {type(query).__name__}.")
+        request = Operation.of(
+            _named("operation", operation),
+            audience,
+            query,
+            self.policy.fingerprint,
+            *(turn.query for turn in history.turns),
+        )
+        known = self._ledger.find(account, request)
+        if known:
+            return self._release(known, self._ledger.ledger(account))
+
+        def transact(decide: Decide) -> Release:
+            return self._release(*self._ledger.transact(account, request, decide))
+
+        return self._interface.turn(
+            query, history, partial(self._read, subject), transact
+        )
+
+    async def aturn(
+        self,
+        query: str,
+        *,
+        subject: str,
+        audience: str,
+        operation: str,
+        history: AugmentedTranscript = _NO_HISTORY,
+    ) -> Release:
+        """Return what `turn` returns, computed in a worker thread."""
+        return await asyncio.to_thread(
+            self.turn,
+            query,
+            subject=subject,
+            audience=audience,
+            operation=operation,
+            history=history,
+        )
+
+    def remember(
+        self, subject: str, text: str, *, slot: str = "", position: int | None = None
+    ) -> int:
+        """Return the position at which the text is now remembered.
+
+        Without a position the slot's next free one is taken, in their order: nothing
+        about placement depends on what is written.
+
+        Args:
+            subject: The person whose memory it is.
+            text: The memory. Private.
+            slot: Name of the slot; may be left out when `position` is given.
+            position: A position to write instead; what it held is replaced.
+
+        Raises:
+            PositionError: The policy has no such slot or position, the two differ, or
+                every position of the slot is taken.
+            SubjectError: The subject is missing or blank.
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        _named("subject", subject)
+        place = self._next_position(subject, slot) if position is None else position
+        owner = self.policy.positions.get(place)
+        if owner is None or slot not in ("", owner):
+            where = f"the layout of slot {slot!r}" if slot else "the layout"
+            raise PositionError(
+                f"position {place} is not in {where}; add it to the policy and decide "
+                "which attributes it can hint at."
+            )
+        self._backend.write(subject, place, text)
+        return place
+
+    def _next_position(self, subject: str, slot: str) -> int:
+        own = [p for p, name in self.policy.positions.items() if name == slot]
+        if not own:
+            raise PositionError(
+                f"slot {slot!r} has no position in the layout; the policy has "
+                f"{', '.join(self.policy.slots_by_name)}."
+            )
+        written = self._backend.written(subject, frozenset(own))
+        free = [p for p in own if p not in written]
+        if not free:
+            raise PositionError(
+                f"every position of slot {slot!r} is taken ({len(own)} of {len(own)}); "
+                "name the position to replace, or give the slot more capacity."
+            )
+        return free[0]
+
+    def balances(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
+        """Return spent and cap of every attribute, in nats.
+
+        Args:
+            subject: The person whose memory it is.
+            audience: Needed only where the policy's scope is `audience`.
+
+        Raises:
+            SubjectError: The subject is missing or blank.
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        return self._ledger.ledger(self._account(subject, audience or "-")).balances
+
+    def history(self, subject: str, *, audience: str = "") -> Sequence[Record]:
+        """Return the recorded releases of a subject, oldest first.
+
+        Args:
+            subject: The person whose memory it is.
+            audience: Needed only where the policy's scope is `audience`.
+
+        Raises:
+            SubjectError: The subject is missing or blank.
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        return self._ledger.history(self._account(subject, audience or "-"))
+
+    def _account(self, subject: str, audience: str) -> Account:
+        return Account.of(
+            self.policy, _named("subject", subject), _named("audience", audience)
+        )
+
+    def _read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
+        """Return the contents; all empty if the backend fails on what is stored.
+
+        A backend that cannot be reached says so, which is the same for every memory.
+        Any other failure may depend on what is stored, so it must look like an empty
+        memory: the selection is still charged and still drawn.
+        """
+        contents: Mapping[int, str] = {}
+        unreachable = False
+        try:
+            contents = dict(self._backend.read(subject, positions))
+        except MemoryUnavailableError:
+            unreachable = True
+        except Exception:  # noqa: BLE001 - see above
+            contents = {}
+        if unreachable:
+            raise MemoryUnavailableError(
+                "the memory backend cannot be reached, so nothing is read, charged or "
+                "released. Repeat the operation under the same id when it is back."
+            )
+        return {p: _text(contents.get(p)) for p in positions}
+
+    def _release(self, record: Record, ledger: Ledger) -> Release:
+        slots = self.policy.slots_by_name
+        return Release(
+            record.operation.id,
+            {
+                # A view that was erased is not drawn again; the generic one stands in.
+                s.slot: slots[s.slot].vocabulary.get(s.view, slots[s.slot].generic)
+                for s in record.slots
+            },
+            ledger.balances,
+            record.slots,
+            record.replayed,
+        )
+
+
+def _text(content: object) -> str:
+    return content if isinstance(content, str) else ""
+
+
+def _named(what: str, value: object) -> str:
+    """Return the value if it is a text that says something.
+
+    Raises:
+        SubjectError: It is missing, blank or no text.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise SubjectError(
+            f"{what} must be a text that is not blank; it decides whose memory is read "
+            "and whose ledger is charged, so there is no default."
+        )
+    return value
