@@ -67,7 +67,7 @@ class MemView:
         self.policy = policy
         self._backend = backend
         self._ledger = ledger
-        self._interface = TrustedInterface(
+        self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
         self._prepare()
@@ -79,7 +79,7 @@ class MemView:
             charge_set = policy.charge_set(slot)
             if charge_set:
                 epsilon = policy.budget.epsilon(charge_set, policy.caps)
-                mechanism = exponential_mechanism(epsilon, self._interface.sensitivity)
+                mechanism = exponential_mechanism(epsilon, self.interface.sensitivity)
                 mechanism.probabilities([0] * len(slot.vocabulary))
 
     @override
@@ -133,7 +133,7 @@ class MemView:
         def transact(decide: Decide) -> Release:
             return self._release(*self._ledger.transact(account, request, decide))
 
-        return self._interface.turn(
+        return self.interface.turn(
             query, history, partial(self._read, subject), transact
         )
 

@@ -82,12 +82,12 @@ class Slot:
     read: Collection[int] | None = None
     charge: Collection[str] = ()
 
-    @property
+    @cached_property
     def vocabulary(self) -> Mapping[str, View]:
         """Return V_g: view name to `View`, the generic view first (C1)."""
         return vocabulary(self.views)
 
-    @property
+    @cached_property
     def generic(self) -> View:
         """Return the generic view, which is shown whatever the memory holds."""
         return self.vocabulary[GENERIC]

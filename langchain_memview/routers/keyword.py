@@ -16,8 +16,6 @@ from langchain_memview.core.routing import Router
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.words import stems
 
-_LETTERS = 2
-
 
 @dataclass(frozen=True)
 class KeywordRouter(Router):
@@ -44,7 +42,7 @@ class KeywordRouter(Router):
     @override
     def active_slots(self, query: str, history: AugmentedTranscript) -> frozenset[str]:
         # Words that cannot match are not stemmed: a 1 MB query stays cheap.
-        beginnings = tuple({s[:_LETTERS] for _, phrase in self.phrases for s in phrase})
+        beginnings = tuple({_root(s) for _, phrase in self.phrases for s in phrase})
         words = stems(query, beginnings)
         found = frozenset(words)
         text = f" {' '.join(words)} "
@@ -53,3 +51,12 @@ class KeywordRouter(Router):
             for slot, phrase in self.phrases
             if found.issuperset(phrase) and f" {' '.join(phrase)} " in text
         )
+
+
+def _root(stem: str) -> str:
+    """Return the letters with which every word of this stem begins.
+
+    Stemming changes at most the last letter that it keeps ("groceri"), and two in the
+    few short irregular words ("die", "dying").
+    """
+    return stem[:-1] if len(stem) > 3 else stem[:1]  # noqa: PLR2004

@@ -1,0 +1,58 @@
+"""The names that users import, and that importing the package costs nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+import langchain_memview
+
+NAMES = [
+    "InMemoryLedger",
+    "LedgerError",
+    "MemView",
+    "MemViewError",
+    "MemViewMiddleware",
+    "MemViewState",
+    "OnlineBudget",
+    "Policy",
+    "PolicyError",
+    "PreallocatedBudget",
+    "ProtectedAttribute",
+    "Release",
+    "ScoreWeights",
+    "Slot",
+    "SqliteLedger",
+    "View",
+    "ledger_from_checkpointer",
+    "load_policy",
+    "memview_node",
+    "views_message",
+]
+
+
+def test_the_public_names_are_these():
+    assert langchain_memview.__all__ == NAMES
+    assert set(NAMES) <= set(dir(langchain_memview))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_is_importable_and_documented(name):
+    assert getattr(langchain_memview, name).__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Ledgr'"):
+        _ = langchain_memview.Ledgr
+
+
+def test_importing_the_package_imports_no_framework():
+    code = (
+        "import sys, langchain_memview, langchain_memview.core.interface;"
+        "heavy = {'langchain', 'langchain_core', 'langgraph', 'chromadb', 'numpy'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
