@@ -37,16 +37,16 @@ def stems(text: str, beginnings: tuple[str, ...] | None = None) -> list[str]:
 
 
 def cue_pattern(cues: Iterable[str]) -> re.Pattern[str] | None:
-    """Return a pattern that finds any cue at the beginning of a word; None for no cues.
+    """Return a pattern that finds any cue in a case-folded text; None for no cues.
 
-    `carb` finds "carbs" and "Carbohydrate" but not "escarbot"; a cue of several words,
-    such as `blood pressure`, may have any white space between them.
+    A cue is the beginning of a word: `carb` finds "carbs" and "carbohydrate" but not
+    "escarbot". In a cue of several words, such as `blood pressure`, any white space may
+    stand between them.
     """
     parts = [
-        r"\s+".join(re.escape(word) for word in cue.split())
+        (r"\b" if cue.strip()[0].isalnum() else r"(?<!\w)")
+        + r"\s+".join(re.escape(word) for word in cue.casefold().split())
         for cue in cues
         if cue.strip()
     ]
-    if not parts:
-        return None
-    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})", re.IGNORECASE)
+    return re.compile("|".join(parts)) if parts else None

@@ -164,11 +164,11 @@ class ExponentialMechanism:
     def _weight(self, score: Fraction | float) -> int:
         if not 0 <= score <= 1:  # a NaN is not either
             raise ValueError("a score is outside [0, 1] (Eq. 5)")
-        exact = Fraction(score)
-        level = exact * GRID
-        if level.denominator == 1:
-            return self._grid_weights[level.numerator]
-        return self._exp(exact)
+        numerator, denominator = score.as_integer_ratio()
+        level, rest = divmod(numerator * GRID, denominator)
+        if not rest:
+            return self._grid_weights[level]
+        return self._exp(Fraction(numerator, denominator))
 
     @cached_property
     def _grid_weights(self) -> tuple[int, ...]:

@@ -83,13 +83,23 @@ def scores(
     weights = scorer.support_weights
     private = _levels(lambda: scorer.support(slot, contents), len(weights), count)
     return tuple(
-        Fraction(
-            int(scorer.relevance_weight * public[0][view])
-            + int(sum(w * row[view] for w, row in zip(weights, private, strict=True))),
-            GRID,
+        Fraction(known + found, GRID)
+        for known, found in zip(
+            _weighted((scorer.relevance_weight,), public),
+            _weighted(weights, private),
+            strict=True,
         )
-        for view in range(count)
     )
+
+
+def _weighted(weights: Sequence[Fraction], rows: Sequence[Sequence[int]]) -> list[int]:
+    """Return the weighted sum of the rows, in whole thousandths, rounded down."""
+    whole = math.lcm(*(weight.denominator for weight in weights))
+    parts = [weight.numerator * (whole // weight.denominator) for weight in weights]
+    return [
+        sum(part * level for part, level in zip(parts, column, strict=True)) // whole
+        for column in zip(*rows, strict=True)
+    ]
 
 
 def _levels(

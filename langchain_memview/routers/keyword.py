@@ -59,4 +59,4 @@ def _root(stem: str) -> str:
     Stemming changes at most the last letter that it keeps ("groceri"), and two in the
     few short irregular words ("die", "dying").
     """
-    return stem[:-1] if len(stem) > 3 else stem[:1]  # noqa: PLR2004
+    return stem[:-1] if len(stem) > 3 else stem[:1]

@@ -56,8 +56,9 @@ def support_by_cues(views: tuple[View, ...], contents: Sequence[str]) -> list[fl
         contents: Contents of the read set. Private, and so is the result.
     """
     patterns = _patterns(views)
+    folded = [text.casefold() for text in contents]
     hits = [
-        sum(pattern.search(text) is not None for text in contents) if pattern else 0
+        sum(pattern.search(text) is not None for text in folded) if pattern else 0
         for pattern in patterns
     ]
     most = max(hits[1:], default=0)

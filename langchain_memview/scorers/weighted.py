@@ -64,10 +64,11 @@ class WeightedScorer(Scorer):
     def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
         views = tuple(slot.vocabulary.values())
         compatibility = support_by_cues(views, contents)
+        folded = [text.casefold() for text in contents]
         specificity = [compatibility[0]]
         for view in views[1:]:
             found = [
-                any(pattern.search(text) for text in contents)
+                any(pattern.search(text) for text in folded)
                 for pattern in _cue_patterns(view)
             ]
             specificity.append(sum(found) / len(found) if found else 0.0)

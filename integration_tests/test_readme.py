@@ -1,0 +1,49 @@
+"""What the README shows is run as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from langchain_core.language_models.fake_chat_models import ParrotFakeChatModel
+
+from langchain_memview.policies.load import policy_from_text
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_agent_example_and_the_graph_example_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(blocks("yaml")[0], "utf-8")
+    names = {"model": ParrotFakeChatModel()}
+    agent_example, graph_example = blocks("python")
+    exec(agent_example, names)  # noqa: S102 - it is the README's own text
+    printed = capsys.readouterr().out
+    assert "Plan an affordable dinner." in printed
+    assert "Fraction(2, 3)" in printed
+    assert "credit cards" not in printed
+    exec(graph_example, names)  # noqa: S102 - it is the README's own text
+    out = names["graph"].invoke(  # type: ignore[attr-defined]
+        {"messages": [("user", "What shall we cook?")]},
+        {"configurable": {"thread_id": "t2"}},
+        context={"user_id": "ben"},
+    )
+    assert out["memview"]["views"].keys() == {"food"}
+    names["saver"].conn.close()  # type: ignore[attr-defined]
+
+
+def test_the_agent_example_has_at_most_fifteen_lines_of_code():
+    code = [line for line in blocks("python")[0].splitlines() if line.strip()]
+    assert len([line for line in code if not line.startswith(("import", "from"))]) <= 15
+
+
+def test_the_policy_of_the_readme_has_no_errors_or_warnings():
+    text = blocks("yaml")[0]
+    assert len(text.splitlines()) <= 22
+    policy = policy_from_text(text, "policy.yaml")
+    assert policy.name == "meal-planner"
