@@ -132,6 +132,12 @@ def test_a_position_that_leaves_a_group_refunds_nothing():
     assert ledger.balances["debt"].spent == 1
 
 
+def test_what_was_spent_is_kept_even_where_its_releases_cannot_be_found():
+    before = Ledger({"debt": Balance(Fraction(1), Fraction(2))})
+    ledger = recomputed([], {"debt": frozenset({3})}, {"debt": Fraction(2)}, before)
+    assert ledger.balances["debt"].spent == 1
+
+
 def test_caps_go_down_to_what_was_spent_and_never_up():
     before = Ledger({"debt": Balance(Fraction(1), Fraction(2))})
     groups = {"debt": frozenset({3}), "health": frozenset({1})}

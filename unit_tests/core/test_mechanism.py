@@ -221,6 +221,24 @@ def test_a_draw_looks_its_coins_up_in_the_law(mechanism):
         assert len(coins.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "private"),
+    [
+        (ExponentialMechanism(2, 1), [Fraction(1), Fraction(0), Fraction(1, 2)]),
+        (RandomizedResponse(2, choices=3), 1),
+    ],
+)
+def test_each_index_is_drawn_for_exactly_its_number_of_coins(mechanism, private):
+    edge = Fraction(0)
+    for index, share in enumerate(mechanism.probabilities(private)):
+        first = mechanism.draw(private, random_bits=lambda b, at=edge: int(at * 2**b))
+        edge += share
+        last = mechanism.draw(
+            private, random_bits=lambda b, at=edge: int(at * 2**b) - 1
+        )
+        assert first == last == index
+
+
 @given(
     st.lists(LEVELS, min_size=3, max_size=3), st.lists(LEVELS, min_size=3, max_size=3)
 )
