@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_memview.core.budget_checks import sensitivity_bound
 from langchain_memview.core.draft import Draft, DraftSlot, items, mapping
+from langchain_memview.core.guarantees import posterior_odds_bounds
 from langchain_memview.core.hints import (
     AttributeNames,
     attributes_by_cue,
@@ -21,7 +22,9 @@ from langchain_memview.core.hints import (
 from langchain_memview.core.plain import number, short, shown, whole
 from langchain_memview.errors import Problem
 
-_SUSPICION = 0.1
+SUSPICION = 0.1
+"""What an observer may think beforehand, in every example."""
+
 _LARGE_CAP = 4
 
 
@@ -35,24 +38,13 @@ def advise(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]:
     for name, attribute in readable.attributes.items():
         yield from _large_cap(name, readable.caps.get(name))
         yield from _repeated(name, items(attribute.get("positions")))
-    names = AttributeNames(readable.attributes)
+    names = AttributeNames(name for name, group in readable.groups.items() if group)
     shared = attributes_by_cue(readable.slots)
     for slot in readable.slots:
         yield from _view_texts(slot, names)
         yield from _choice(fields, slot, readable)
         if readable.groups_complete and slot.selects and slot.read:
             yield from omitted_groups(slot, names, shared)
-
-
-def posterior(prior: float, nats: float) -> float:
-    """Return what a suspicion can become when its odds change by e^nats (Eq. 8).
-
-    Args:
-        prior: Probability before the transcript, in (0, 1).
-        nats: Change of the log odds; negative for a suspicion that falls.
-    """
-    odds = prior / (1 - prior) * math.exp(nats)
-    return odds / (1 + odds)
 
 
 def in_100(probability: float) -> str:
@@ -78,7 +70,7 @@ def best_picked(epsilon: Fraction, views: int, share: Fraction = Fraction(1)) ->
 
 def _large_cap(name: str, cap: Fraction | None) -> Iterator[Problem]:
     if cap is not None and cap > _LARGE_CAP:
-        high = in_100(posterior(_SUSPICION, float(cap)))
+        high = in_100(posterior_odds_bounds(SUSPICION, cap)[1])
         yield Problem(
             "MV305",
             "warning",
