@@ -8,6 +8,7 @@ scorer weights. A policy is an immutable value. `Policy(...)` in Python and
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
 from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
 from langchain_memview.core.views import GENERIC, View, vocabulary
-from langchain_memview.errors import PolicyError
+from langchain_memview.errors import PolicyError, Problem
 
 Scope = Literal["subject", "audience"]
 
@@ -123,7 +124,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Check everything at once, then keep normal forms only."""
-        problems = check_policy(self.document())
+        problems = _repeated_slots(self.slots) + check_policy(self.document())
         if any(problem.level == "error" for problem in problems):
             raise PolicyError(problems)
         layout = self._numbered_layout()
@@ -228,6 +229,17 @@ class Policy:
     def charge_set(self, slot: Slot) -> frozenset[str]:
         """Return Γ of a selection for the slot (C2); empty when nothing is affected."""
         return charge_set(self.read_set(slot), self.groups, slot.charge)
+
+
+def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:
+    # A document has one slot under each name, so the second one would go unchecked.
+    counts = Counter(slot.name for slot in slots)
+    text = "slot {!r} is defined twice; only the last one would be checked"
+    return [
+        Problem("MV102", "error", ("slots", name), text.format(name), "rename one")
+        for name, count in counts.items()
+        if count > 1
+    ]
 
 
 def expand_positions(

@@ -1,0 +1,211 @@
+"""The shape of a policy file: its keys, what each holds, and the JSON schema of it.
+
+The models say which keys and containers exist. What the values must be to keep the
+guarantee is judged once, by `core.checks`, for YAML and Python alike.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+
+from langchain_memview.core.views import GENERIC
+
+_NUMBER_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^\d+(\.\d+)?(/[1-9]\d*)?$"},
+    ]
+}
+_WEIGHT_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": r"^\d+(\.\d+)?(/[1-9]\d*)?$"},
+    ]
+}
+_LAYOUT_SCHEMA = {
+    "type": "object",
+    "minProperties": 1,
+    "propertyNames": {"pattern": "^[1-9][0-9]*$"},
+    "additionalProperties": {"type": "string"},
+}
+
+# `Any` where the checks of the core judge the value and know what to say about it.
+Number = Annotated[Any, WithJsonSchema(_NUMBER_SCHEMA)]
+Weight = Annotated[Any, WithJsonSchema(_WEIGHT_SCHEMA)]
+Count = Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1})]
+Position = Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1})]
+GroupItem = Annotated[
+    Any,
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}),
+]
+
+
+def _without_null_defaults(schema: dict[str, Any]) -> None:
+    # A key that may be left out may not be written as null: it would say nothing.
+    for field in schema["properties"].values():
+        if field.get("default", "") is None:
+            del field["default"]
+
+
+class Shape(BaseModel):
+    """A mapping of a policy file; other keys than its own are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra=_without_null_defaults
+    )
+
+
+class AttributeShape(Shape):
+    """A property of the user whose inference is limited."""
+
+    positions: list[GroupItem] = Field(
+        description="Every position whose content may hint at the attribute; a slot's "
+        "name stands for all of its positions.",
+        json_schema_extra={"minItems": 1},
+    )
+    cap: Number = Field(
+        description="What the whole transcript may reveal about it, in nats: the odds "
+        "of an observer change at most e^cap-fold.",
+        examples=[2.0],
+    )
+
+
+class OnlineShape(Shape):
+    """Each charged release costs the smallest affected cap divided by k."""
+
+    mode: Literal["online"]
+    k: Count = Field(description="How many equal charges a cap can pay for.")
+
+
+class PreallocatedShape(Shape):
+    """Each charged release costs the smallest affected cap by its planned count."""
+
+    mode: Literal["preallocated"]
+    planned: dict[Any, Count] = Field(
+        description="Attribute name to the planned number of charges."
+    )
+
+
+class ScorerShape(Shape):
+    """Weights of the three-term scorer; they add up to at most 1."""
+
+    relevance: Weight = Field(
+        description="Weight of the public relevance to the query."
+    )
+    compatibility: Weight = Field(description="Weight of the fit to the memories.")
+    specificity: Weight = Field(description="Weight of how specific the memories are.")
+
+
+class ViewShape(Shape):
+    """One public way to answer."""
+
+    say: str = Field(description="The sentence that the chat model is given.")
+    cues: list[str] = Field(
+        default=[],
+        description="Word beginnings that, in a memory, speak for this view.",
+    )
+
+
+def _budget_kind(value: Any) -> Any:
+    mode = value.get("mode") if isinstance(value, Mapping) else "online"
+    return mode if mode in ("online", "preallocated") else None
+
+
+def _view_kind(value: Any) -> str:
+    return "view" if isinstance(value, Mapping) else "sentence"
+
+
+View = Annotated[
+    Annotated[str, Tag("sentence")] | Annotated[ViewShape, Tag("view")],
+    Discriminator(_view_kind),
+]
+Budget = Annotated[
+    Annotated[OnlineShape, Tag("online")]
+    | Annotated[PreallocatedShape, Tag("preallocated")],
+    Discriminator(_budget_kind),
+]
+
+
+class SlotShape(Shape):
+    """A topic of memory: when it is active, what it reads and how it may answer."""
+
+    when: list[str] = Field(
+        default=[], description="Words and phrases of a query that activate the slot."
+    )
+    capacity: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0})] = Field(
+        default=None,
+        description="Number of positions; the layout says it if there is one.",
+    )
+    read: Annotated[
+        Any,
+        WithJsonSchema({"type": "array", "items": {"type": "integer", "minimum": 1}}),
+    ] = Field(default=None, description="Positions to read; all of its own by default.")
+    charge: list[str] = Field(
+        default=[],
+        description="Attributes to charge; derived by default. It may name more than "
+        "the affected ones, never fewer.",
+    )
+    views: dict[Any, View] = Field(
+        description="View name to its sentence, or to sentence and cues.",
+        json_schema_extra={"required": [GENERIC]},
+    )
+
+
+class PolicyShape(Shape):
+    """Who is protected from what, and how much an application may learn in total."""
+
+    version: Annotated[Any, WithJsonSchema({"const": 1})] = Field(
+        description="Version of this format."
+    )
+    name: Annotated[Any, WithJsonSchema({"type": "string", "minLength": 1})] = Field(
+        description="Name of the policy; part of the name of its ledgers."
+    )
+    layout: Annotated[dict[Any, Any], WithJsonSchema(_LAYOUT_SCHEMA)] = Field(
+        default={}, description="Position (1, 2, … n) to slot name."
+    )
+    attributes: dict[Any, AttributeShape] = Field(
+        description="Protected attributes.", json_schema_extra={"minProperties": 1}
+    )
+    budget: Budget = Field(description="How much one release costs.")
+    scorer: ScorerShape | None = Field(
+        default=None, description="Weights of the paper's scorer; cues by default."
+    )
+    sensitivity: Annotated[
+        Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1})
+    ] = Field(default=None, description="Derived; only a larger one may be given.")
+    scope: Annotated[Any, WithJsonSchema({"enum": ["subject", "audience"]})] = Field(
+        default="subject",
+        description="subject: one ledger for all applications. audience: one for each, "
+        "which holds only if they do not pool what they see.",
+    )
+    slots: dict[Any, SlotShape] = Field(
+        description="Slots, in the order in which they are processed.",
+        json_schema_extra={"minProperties": 1},
+    )
+
+
+def policy_schema() -> dict[str, Any]:
+    """Return the JSON schema of a policy file, draft 2020-12, for editors."""
+    schema = PolicyShape.model_json_schema()
+    schema["title"] = "langchain_memview policy, version 1"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def keys_at(path: tuple[Any, ...], document: Mapping[str, Any]) -> list[str]:
+    """Return the keys that the mapping at the end of the path may have.
+
+    Args:
+        path: Keys that lead to a mapping of fixed keys.
+        document: The policy document, which says the budget's mode.
+    """
+    section, depth = path[0] if path else "", len(path)
+    shape: type[Shape] = PolicyShape
+    if section == "budget":
+        online = _budget_kind(document["budget"]) == "online"
+        shape = OnlineShape if online else PreallocatedShape
+    elif section in ("attributes", "scorer"):
+        shape = AttributeShape if section == "attributes" else ScorerShape
+    elif section == "slots":
+        shape = ViewShape if depth > 2 else SlotShape
+    return list(shape.model_fields)
