@@ -31,7 +31,7 @@ POLICY = Policy(
             views={"generic": "Any pet.", "big": View("Big.", ["dane"])},
             capacity=1,
         ),
-        Slot("void", when=["void"], views=FOOD),
+        Slot("void", when=["void"], views=FOOD, capacity=0),
     ],
     OnlineBudget(3),
 )
