@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from langchain_core.language_models.fake_chat_models import ParrotFakeChatModel
+
 from langchain_memview.policies.load import policy_from_text
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
