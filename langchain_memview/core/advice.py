@@ -68,6 +68,18 @@ def best_picked(epsilon: Fraction, views: int, share: Fraction = Fraction(1)) ->
     return weight / (weight + views - 1)
 
 
+def share_of_gap(fields: Mapping[Any, Any]) -> Fraction:
+    """Return the largest gap that memory makes between scores, over the sensitivity.
+
+    It is 1 unless the policy sets a Δu above the bound of its scorer.
+
+    Args:
+        fields: The policy document.
+    """
+    bound, given = sensitivity_bound(fields), number(fields.get("sensitivity"))
+    return bound[0] / given if bound and given and given >= bound[0] else Fraction(1)
+
+
 def _large_cap(name: str, cap: Fraction | None) -> Iterator[Problem]:
     if cap is not None and cap > _LARGE_CAP:
         high = in_100(posterior_odds_bounds(SUSPICION, cap)[1])
@@ -121,9 +133,11 @@ def _choice(
 ) -> Iterator[Problem]:
     path, name = ("slots", slot.name), shown(slot.name)
     if len(mapping(slot.fields.get("views"))) == 1:
-        text = (
-            f"slot {name} has a single view, so nothing is selected; it is released "
-            "free of charge"
+        text = f"slot {name} has a single view, so nothing is selected; "
+        text += (
+            "each release is charged for nothing"
+            if slot.charged
+            else "it is released free of charge"
         )
         yield Problem("MV206", "warning", path, text, at_key=True)
     if readable.layout and not slot.read and slot.fields.get("read") in (None, []):
@@ -147,11 +161,7 @@ def _choice(
 def _rarely_best(
     fields: Mapping[Any, Any], slot: DraftSlot, epsilon: Fraction
 ) -> Iterator[Problem]:
-    bound = sensitivity_bound(fields)
-    given = number(fields.get("sensitivity"))
-    # A Δu above the bound leaves a smaller gap: memory moves a score by the bound only.
-    share = bound[0] / given if bound and given and given >= bound[0] else Fraction(1)
-    chance = best_picked(epsilon, len(slot.views), share)
+    chance = best_picked(epsilon, len(slot.views), share_of_gap(fields))
     if chance < 0.5:
         yield Problem(
             "MV501",
