@@ -100,6 +100,18 @@ def test_a_slot_that_no_attribute_protects_shows_its_best_view_for_free(memview)
     assert memview.balances("ana")["debt"].spent == 0
 
 
+def test_a_slot_with_a_single_view_costs_nothing():
+    alone = Policy(
+        "alone",
+        POLICY.attributes,
+        [Slot("food", when=["dinner"], views={"generic": "Any dish."}, capacity=2)],
+        POLICY.budget,
+    )
+    memview = MemView(alone, InMemoryBackend(MEMORIES), ledger=InMemoryLedger())
+    assert ask(memview, "dinner").outcomes == {"food": "uncharged"}
+    assert memview.balances("ana")["debt"].spent == 0
+
+
 def test_a_slot_without_positions_always_shows_its_generic_view(memview):
     release = ask(memview, "into the void")
     assert release.views["void"].name == "generic"

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from langchain_memview._cli import policy
+from langchain_memview._cli import demo, ledger, policy
 
 app = typer.Typer(
     name="memview",
@@ -20,7 +20,9 @@ app = typer.Typer(
     # A traceback with local variables could print what must not be printed (C6).
     pretty_exceptions_enable=False,
 )
+app.command("demo", rich_help_panel="Try")(demo.demo_command)
 app.add_typer(policy.app, name="policy", rich_help_panel="Author")
+app.add_typer(ledger.app, name="ledger", rich_help_panel="Operate")
 
 
 def _print_version(asked: object) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from langchain_memview.core.advice import SUSPICION, best_picked, share_of_gap
+from langchain_memview.core.checks.advice import SUSPICION, best_picked, share_of_gap
 from langchain_memview.core.guarantees import posterior_odds_bounds
 from langchain_memview.core.policy import Policy, Slot
 

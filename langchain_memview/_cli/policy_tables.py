@@ -10,7 +10,7 @@ from langchain_memview._cli.policy_facts import (
     attribute_facts,
     slot_facts,
 )
-from langchain_memview.core.advice import in_100
+from langchain_memview.core.checks.advice import in_100
 from langchain_memview.core.budget import OnlineBudget
 from langchain_memview.core.policy import Policy
 

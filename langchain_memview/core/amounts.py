@@ -6,11 +6,12 @@ decimals. What is no whole number of ticks is rounded down, and the mechanism ru
 exactly the rounded amount, so a sum of charges is exact and never passes its cap.
 """
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
 TICKS_PER_NAT = 9_009_000_000
+_EXPONENT_DIGITS = 3
 
 Amount: TypeAlias = Fraction | Decimal | int | float | str
 """What a cap may be written as; a float is read as its decimal text."""
@@ -25,14 +26,26 @@ def amount(value: Amount) -> Fraction:
     Raises:
         ValueError: It is no finite number, or is a boolean.
     """
+    return from_ticks(to_ticks(exact(value)))
+
+
+def exact(value: Amount) -> Fraction:
+    """Return a written number as the fraction that its text says: 0.1 is a tenth.
+
+    Raises:
+        ValueError: It is no finite number, or is a boolean, or has an exponent beyond
+            a thousand.
+    """
+    text = str(value)
     if isinstance(value, bool):
         raise ValueError("a boolean is no amount")
+    # Such a number is no privacy amount, and its fraction would fill the memory.
+    if len(text.lower().partition("e")[2].lstrip("+-0")) > _EXPONENT_DIGITS:
+        raise ValueError(f"{value!r} is no finite number of a usable size")
     try:
-        # The text of a float is the number its author meant: 0.1 is a tenth.
-        exact = Fraction(str(value))
-    except (ValueError, ZeroDivisionError, InvalidOperation):
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
         raise ValueError(f"{value!r} is no finite number") from None
-    return from_ticks(to_ticks(exact))
 
 
 def to_ticks(nats: Fraction) -> int:

@@ -112,7 +112,8 @@ class TrustedInterface:
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
         read_set = tuple(sorted(policy.read_set(slot)))
         charge_set = tuple(sorted(policy.charge_set(slot)))  # l. 7
-        if not charge_set:  # the same view under all adjacent stores (C3)
+        if not charge_set or len(views) == 1:
+            # The same view under all adjacent stores, so nothing to pay for (C3).
             best = views[max(range(len(u)), key=u.__getitem__)]
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger
         epsilon = policy.budget.epsilon(charge_set, policy.caps)  # l. 8

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from typing_extensions import override
 
-from langchain_memview.core.amounts import Amount, amount
+from langchain_memview.core.amounts import Amount, amount, exact
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
 from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
@@ -73,7 +73,8 @@ class Slot:
         capacity: Number of positions. The positions of a policy without a layout are
             numbered slot after slot; with a layout this is derived.
         read: Positions that a selection reads; None means all of the slot's own.
-        charge: Attributes to charge beyond the affected ones.
+        charge: Attributes to charge, the affected ones among them; over-charging is
+            allowed. Empty means exactly the affected ones.
     """
 
     name: str
@@ -145,15 +146,15 @@ class Policy:
             ),
         )
         if self.scorer is not None:
-            weights = {k: _exact(v) for k, v in vars(self.scorer).items()}
+            weights = {k: exact(v) for k, v in vars(self.scorer).items()}
             set_(self, "scorer", ScoreWeights(**weights))
         if self.sensitivity is not None:
-            set_(self, "sensitivity", _exact(self.sensitivity))
+            set_(self, "sensitivity", exact(self.sensitivity))
 
     @override
     def __hash__(self) -> int:
         """Return a hash that agrees with equality."""
-        return hash(self.fingerprint)
+        return hash((self.name, self.lineage))
 
     def _numbered_layout(self) -> dict[int, str]:
         if self.layout is not None:
@@ -283,6 +284,3 @@ def _slot_document(slot: Slot) -> dict[str, Any]:
     }
     return document
 
-
-def _exact(value: Amount) -> Fraction:
-    return Fraction(str(value))

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
 from langchain_memview.core.checks import check_policy
-from langchain_memview.core.plain import mistake, shown
+from langchain_memview.core.checks.plain import mistake, shown
 from langchain_memview.core.policy import Policy, ProtectedAttribute, ScoreWeights, Slot
 from langchain_memview.core.views import View
 from langchain_memview.errors import PolicyError, Problem

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from langchain_memview.core.draft import closest, did_you_mean
-from langchain_memview.core.plain import listed, mistake, shown
+from langchain_memview.core.checks.draft import closest, did_you_mean
+from langchain_memview.core.checks.plain import listed, mistake, shown
 from langchain_memview.errors import Problem
 from langchain_memview.policies.shape import PolicyShape, keys_at
 from langchain_memview.policies.source import Place, boolean_word

@@ -14,7 +14,7 @@ import yaml
 from typing_extensions import override
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from langchain_memview.core.plain import listed, mistake, shown
+from langchain_memview.core.checks.plain import listed, mistake, shown
 from langchain_memview.errors import Problem
 
 Path = tuple[Any, ...]

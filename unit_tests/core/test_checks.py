@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
 from langchain_memview.core.checks import check_policy
-from langchain_memview.core.hints import AttributeNames
-from langchain_memview.core.plain import listed, number, shown
+from langchain_memview.core.checks.hints import AttributeNames
+from langchain_memview.core.checks.plain import listed, number, shown
 from langchain_memview.core.policy import Policy, ProtectedAttribute, ScoreWeights, Slot
 from langchain_memview.core.views import View
 from langchain_memview.errors import PolicyError

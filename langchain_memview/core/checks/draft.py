@@ -14,7 +14,7 @@ from typing import Any
 from langchain_memview.core.amounts import amount, to_ticks
 from langchain_memview.core.budget import BudgetRule, OnlineBudget, PreallocatedBudget
 from langchain_memview.core.charging import affected_attributes
-from langchain_memview.core.plain import number, shown, whole
+from langchain_memview.core.checks.plain import number, shown, whole
 
 MAX_POSITIONS = 100_000
 """A layout is written by hand; more is a slip of the keyboard."""

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from langchain_memview.core.amounts import TICKS_PER_NAT
-from langchain_memview.core.draft import Draft, did_you_mean, mapping
+from langchain_memview.core.checks.draft import Draft, did_you_mean, mapping
 from langchain_memview.core.mechanism import GRID
-from langchain_memview.core.plain import bare, mistake, number, short, shown, whole
+from langchain_memview.core.checks.plain import bare, mistake, number, short, shown, whole
 from langchain_memview.errors import Problem
 
 _MODES = ["online", "preallocated"]

@@ -8,8 +8,8 @@ incomplete groups away.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from langchain_memview.core.draft import DraftSlot
-from langchain_memview.core.plain import listed, shown
+from langchain_memview.core.checks.draft import DraftSlot
+from langchain_memview.core.checks.plain import listed, shown
 from langchain_memview.errors import Problem
 
 _FACT = re.compile(

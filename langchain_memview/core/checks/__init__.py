@@ -8,9 +8,9 @@ wrong type is reported, or skipped where the policy loader reports it.
 |---|---|---|
 | MV105, MV109, MV110, MV114, MV115 | sections and names | here |
 | MV106, MV301–MV304, MV306, MV308 | protected attributes and caps | here |
-| MV105, MV106, MV111–MV113, MV115 | layout and capacities | `layout_checks` |
-| MV201, MV202, MV204, MV205, MV209–MV214 | slots and views | `slot_checks` |
-| MV401–MV408 | scorer, sensitivity, budget | `budget_checks` |
+| MV105, MV106, MV111–MV113, MV115 | layout and capacities | `layout` |
+| MV201, MV202, MV204, MV205, MV209–MV214 | slots and views | `slots` |
+| MV401–MV408 | scorer, sensitivity, budget | `budget` |
 | MV203, MV206–MV208, MV305, MV307, MV501–MV503 | warnings and notes | `advice` |
 """
 
@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from langchain_memview.core.advice import advise
+from langchain_memview.core.checks.advice import advise
 from langchain_memview.core.amounts import TICKS_PER_NAT, to_ticks
-from langchain_memview.core.budget_checks import check_budget, check_scorer
-from langchain_memview.core.draft import (
+from langchain_memview.core.checks.budget import check_budget, check_scorer
+from langchain_memview.core.checks.draft import (
     MAX_CAP,
     Draft,
     did_you_mean,
@@ -29,9 +29,9 @@ from langchain_memview.core.draft import (
     items,
     mapping,
 )
-from langchain_memview.core.layout_checks import check_layout
-from langchain_memview.core.plain import mistake, name_problems, number, shown, whole
-from langchain_memview.core.slot_checks import check_slots
+from langchain_memview.core.checks.layout import check_layout
+from langchain_memview.core.checks.plain import mistake, name_problems, number, shown, whole
+from langchain_memview.core.checks.slots import check_slots
 from langchain_memview.errors import Problem
 
 _LEVELS = ("error", "warning", "note")

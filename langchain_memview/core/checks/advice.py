@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from langchain_memview.core.budget_checks import sensitivity_bound
-from langchain_memview.core.draft import Draft, DraftSlot, items, mapping
+from langchain_memview.core.checks.budget import sensitivity_bound
+from langchain_memview.core.checks.draft import Draft, DraftSlot, items, mapping
 from langchain_memview.core.guarantees import posterior_odds_bounds
-from langchain_memview.core.hints import (
+from langchain_memview.core.checks.hints import (
     AttributeNames,
     attributes_by_cue,
     folded,
     omitted_groups,
     stated_fact,
 )
-from langchain_memview.core.plain import number, short, shown, whole
+from langchain_memview.core.checks.plain import number, short, shown, whole
 from langchain_memview.errors import Problem
 
 SUSPICION = 0.1
@@ -133,11 +133,9 @@ def _choice(
 ) -> Iterator[Problem]:
     path, name = ("slots", slot.name), shown(slot.name)
     if len(mapping(slot.fields.get("views"))) == 1:
-        text = f"slot {name} has a single view, so nothing is selected; "
-        text += (
-            "each release is charged for nothing"
-            if slot.charged
-            else "it is released free of charge"
+        text = (
+            f"slot {name} has a single view, so nothing is selected; "
+            "it is released free of charge"
         )
         yield Problem("MV206", "warning", path, text, at_key=True)
     if readable.layout and not slot.read and slot.fields.get("read") in (None, []):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langchain_memview.core.draft import (
+from langchain_memview.core.checks.draft import (
     Draft,
     DraftSlot,
     did_you_mean,
@@ -12,7 +12,7 @@ from langchain_memview.core.draft import (
     mapping,
 )
 from langchain_memview.core.mechanism import MAX_CHOICES
-from langchain_memview.core.plain import listed, mistake, name_problems, shown
+from langchain_memview.core.checks.plain import listed, mistake, name_problems, shown
 from langchain_memview.core.views import GENERIC
 from langchain_memview.errors import Problem
 
