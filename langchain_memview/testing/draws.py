@@ -1,0 +1,100 @@
+"""Seeded draws, for demonstrations and tests only. A KNOWN SEED MEANS NO PRIVACY.
+
+Whoever knows the seed can tell from a released view what it was drawn from, so the
+guarantee does not hold for a single turn. That is why the library's own interface has
+no seed: an application that serves a person must use `MemView` itself, whose coins
+come from the operating system.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from typing_extensions import override
+
+from langchain_memview.core.accounts import Decide, LedgerStore
+from langchain_memview.core.backend import Backend
+from langchain_memview.core.interface import Draw, Prior, Recorded, TrustedInterface
+from langchain_memview.core.mechanism import ExponentialMechanism
+from langchain_memview.core.policy import Policy
+from langchain_memview.core.transcript import AugmentedTranscript
+from langchain_memview.memview import MemView
+
+
+def seeded_memview(
+    policy: Policy, backend: Backend, *, ledger: LedgerStore, seed: int
+) -> MemView:
+    """Return a `MemView` whose coins can be repeated, and which is NOT PRIVATE.
+
+    Everything else is the real thing: routing, scores, charges, caps, ledger. The
+    first draw of the returned object is draw 0, whatever the ledger holds already.
+
+    Args:
+        policy: As in `MemView`.
+        backend: As in `MemView`.
+        ledger: As in `MemView`.
+        seed: Any whole number; equal seeds give equal coins for equal calls.
+    """
+    return _SeededMemView(policy, backend, ledger=ledger, seed=seed)
+
+
+def seeded_draw(seed: int) -> Draw:
+    """Return a function that draws with the coins of this seed, draw 0 first."""
+    numbers = count()
+
+    def draw(
+        mechanism: ExponentialMechanism, scores: Sequence[Fraction], prior: Prior
+    ) -> int:
+        return mechanism.draw(scores, prior, _coins(seed, next(numbers)))
+
+    return draw
+
+
+def _coins(seed: int, number: int) -> Callable[[int], int]:
+    """Return a source of coins: SHA-256 over seed, draw number and block number."""
+
+    def bits(length: int) -> int:
+        blocks = range(-(-length // 256))
+        stream = b"".join(
+            hashlib.sha256(f"memview:{seed}:{number}:{block}".encode()).digest()
+            for block in blocks
+        )
+        return int.from_bytes(stream) >> (256 * len(blocks) - length)
+
+    return bits
+
+
+@dataclass(frozen=True)
+class _SeededInterface(TrustedInterface):
+    """The trusted interface with its one seam, the draw, set to the seed's."""
+
+    seeded: Draw
+
+    @override
+    def turn(
+        self,
+        query: str,
+        history: AugmentedTranscript,
+        read: Callable[[Set[int]], Mapping[int, str]],
+        transact: Callable[[Decide], Recorded],
+        draw: Draw | None = None,
+    ) -> Recorded:
+        return super().turn(query, history, read, transact, draw or self.seeded)
+
+
+class _SeededMemView(MemView):
+    def __init__(
+        self, policy: Policy, backend: Backend, *, ledger: LedgerStore, seed: int
+    ) -> None:
+        super().__init__(policy, backend, ledger=ledger)
+        own = self.interface
+        self.interface = _SeededInterface(
+            own.policy, own.router, own.scorer, seeded_draw(seed)
+        )
+
+    @override
+    def __repr__(self) -> str:
+        """Return the name of the policy and the warning."""
+        return f"MemView({self.policy.name!r}, seeded: not private)"
