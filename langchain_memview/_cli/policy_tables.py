@@ -10,8 +10,8 @@ from langchain_memview._cli.policy_facts import (
     attribute_facts,
     slot_facts,
 )
-from langchain_memview.core.checks.advice import in_100
 from langchain_memview.core.budget import OnlineBudget
+from langchain_memview.core.checks.advice import in_100
 from langchain_memview.core.policy import Policy
 
 

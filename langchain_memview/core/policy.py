@@ -283,4 +283,3 @@ def _slot_document(slot: Slot) -> dict[str, Any]:
         for name, view in slot.views.items()
     }
     return document
-

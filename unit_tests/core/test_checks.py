@@ -122,7 +122,7 @@ MISTAKES = [
     ("slots.food.views.light", {"cues": ["x"]}, "slots.food.views.light error[MV214] view 'food.light' says nothing\n  fix: give it one sentence, or delete it"),
     ("slots.food.views.light", "anything. ", "slots.food.views.light warning[MV207] views 'food.generic' and 'food.light' say the same\n  fix: delete one: a selection between equal texts costs and says nothing"),
     ("slots.food.views.light", "Mind it. They  owe money, you have debts.", "slots.food.views.light warning[MV203] view 'food.light' states the protected attribute 'debt' as a fact (\"They owe …\")\n  fix: say how to answer, not what is true, e.g. \"Give blood-sugar-conscious advice.\""),
-    ("slots.food.views", {"generic": "Hi."}, "slots.food warning[MV206] slot 'food' has a single view, so nothing is selected; each release is charged for nothing"),
+    ("slots.food.views", {"generic": "Hi."}, "slots.food warning[MV206] slot 'food' has a single view, so nothing is selected; it is released free of charge"),
     ("slots.food.views", {"generic": "Hi."} | {f"v{i}": f"Say {i}." for i in range(4096)}, "slots.food.views error[MV212] slot 'food' has 4097 views; a selection is among at most 4096\n  fix: split the slot"),
     ("slots.food.views.light.cues", list("carb"), "slots.food.views.light.cues error[MV211] cues is the text 'carb', not a list of words\n  fix: cues=['carb']"),
     ("slots.food.when", ["dinner", " "], "slots.food.when error[MV211] when has a blank word, which is found in every text\n  fix: delete it"),

@@ -98,7 +98,8 @@ def test_amounts_are_read_as_their_decimal_text(written, nats):
 
 
 @pytest.mark.parametrize(
-    "written", [True, "two", "", "1/0", float("nan"), float("inf"), Decimal("NaN"), "1e999999999"]
+    "written",
+    [True, "two", "", "1/0", float("nan"), float("inf"), Decimal("NaN"), "1e999999999"],
 )
 def test_what_is_no_finite_number_is_no_amount(written):
     with pytest.raises(ValueError, match=r"no (finite number|amount)"):

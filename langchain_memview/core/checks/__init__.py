@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from langchain_memview.core.checks.advice import advise
 from langchain_memview.core.amounts import TICKS_PER_NAT, to_ticks
+from langchain_memview.core.checks.advice import advise
 from langchain_memview.core.checks.budget import check_budget, check_scorer
 from langchain_memview.core.checks.draft import (
     MAX_CAP,
@@ -30,7 +30,13 @@ from langchain_memview.core.checks.draft import (
     mapping,
 )
 from langchain_memview.core.checks.layout import check_layout
-from langchain_memview.core.checks.plain import mistake, name_problems, number, shown, whole
+from langchain_memview.core.checks.plain import (
+    mistake,
+    name_problems,
+    number,
+    shown,
+    whole,
+)
 from langchain_memview.core.checks.slots import check_slots
 from langchain_memview.errors import Problem
 

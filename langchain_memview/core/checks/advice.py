@@ -11,7 +11,6 @@ from typing import Any
 
 from langchain_memview.core.checks.budget import sensitivity_bound
 from langchain_memview.core.checks.draft import Draft, DraftSlot, items, mapping
-from langchain_memview.core.guarantees import posterior_odds_bounds
 from langchain_memview.core.checks.hints import (
     AttributeNames,
     attributes_by_cue,
@@ -20,6 +19,7 @@ from langchain_memview.core.checks.hints import (
     stated_fact,
 )
 from langchain_memview.core.checks.plain import number, short, shown, whole
+from langchain_memview.core.guarantees import posterior_odds_bounds
 from langchain_memview.errors import Problem
 
 SUSPICION = 0.1

@@ -6,8 +6,15 @@ from typing import Any
 
 from langchain_memview.core.amounts import TICKS_PER_NAT
 from langchain_memview.core.checks.draft import Draft, did_you_mean, mapping
+from langchain_memview.core.checks.plain import (
+    bare,
+    mistake,
+    number,
+    short,
+    shown,
+    whole,
+)
 from langchain_memview.core.mechanism import GRID
-from langchain_memview.core.checks.plain import bare, mistake, number, short, shown, whole
 from langchain_memview.errors import Problem
 
 _MODES = ["online", "preallocated"]

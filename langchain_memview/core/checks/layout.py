@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langchain_memview.core.checks.draft import MAX_POSITIONS, Draft, did_you_mean, mapping
+from langchain_memview.core.checks.draft import (
+    MAX_POSITIONS,
+    Draft,
+    did_you_mean,
+    mapping,
+)
 from langchain_memview.core.checks.plain import mistake, shown, whole
 from langchain_memview.errors import Problem
 
