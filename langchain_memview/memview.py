@@ -6,6 +6,7 @@ views and nothing else. This module knows no framework; the adapters are in `gra
 """
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
@@ -29,8 +30,10 @@ from langchain_memview.core.scoring import Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.errors import (
     MemoryUnavailableError,
+    MemViewError,
     PositionError,
     SubjectError,
+    WiringError,
 )
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
@@ -67,14 +70,37 @@ class MemView:
         self.policy = policy
         self._backend = backend
         self._ledger = ledger
+        self._placing = threading.Lock()
         self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
         self._prepare()
 
     def _prepare(self) -> None:
-        """Build every mechanism now: what is wrong is said here, not at a turn."""
-        policy = self.policy
+        """Build every mechanism now: what is wrong is said here, not at a turn.
+
+        Raises:
+            WiringError: The ledger is none, or the scorer's weights are out of range.
+        """
+        if not hasattr(self._ledger, "transact"):
+            raise WiringError(
+                f"{type(self._ledger).__name__} is no ledger. A checkpointer becomes one "
+                "by ledger_from_checkpointer(saver); SqliteLedger(path) is one."
+            )
+        try:
+            self._build()
+        except (ValueError, TypeError) as error:
+            raise WiringError(
+                f"the scorer cannot be used with this policy: {error}. Its private "
+                "weights must be >= 0 with a sum in (0, 1], its public weight >= 0, "
+                "and all of them together at most 1 (Eqs. 5 and 6)."
+            ) from None
+
+    def _build(self) -> None:
+        policy, scorer = self.policy, self.interface.scorer
+        weights = (scorer.relevance_weight, *scorer.support_weights)
+        if min(weights) < 0 or sum(weights) > 1:
+            raise ValueError(f"its weights are {', '.join(map(str, weights))}")
         for slot in policy.slots:
             charge_set = policy.charge_set(slot)
             if charge_set:
@@ -116,6 +142,23 @@ class MemView:
             LedgerUnavailableError: The ledger cannot be used; nothing was released.
             OperationConflictError: The id was used for another request.
         """
+        failure: MemViewError
+        try:
+            return self._turn(query, subject, audience, operation, history)
+        except MemViewError as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001 - its text may hold a memory
+            failure = _withheld(error)
+        raise _alone(failure)
+
+    def _turn(
+        self,
+        query: str,
+        subject: str,
+        audience: str,
+        operation: str,
+        history: AugmentedTranscript,
+    ) -> Release:
         account = self._account(subject, audience)
         if not isinstance(query, str):
             raise SubjectError(f"the query must be a text, got {type(query).__name__}.")
@@ -171,21 +214,49 @@ class MemView:
             position: A position to write instead; what it held is replaced.
 
         Raises:
-            PositionError: The policy has no such slot or position, the two differ, or
-                every position of the slot is taken.
+            PositionError: The policy has no such slot or position, the two differ,
+                every position of the slot is taken, or the memory is no text.
             SubjectError: The subject is missing or blank.
             MemoryUnavailableError: The backend cannot be reached.
         """
+        failure: MemViewError
+        try:
+            # One at a time, or two memories would take the same free position.
+            with self._placing:
+                return self._remember(subject, text, slot, position)
+        except (PositionError, SubjectError) as error:
+            failure = error
+        except Exception:  # noqa: BLE001 - its text may hold the memory
+            failure = MemoryUnavailableError(
+                "the memory backend cannot be reached, so nothing is remembered. Check "
+                "that it is reachable and writable, then repeat the call."
+            )
+        del text
+        raise _alone(failure)
+
+    def _remember(
+        self, subject: str, text: str, slot: str, position: int | None
+    ) -> int:
         _named("subject", subject)
+        if not _is_unicode(text):
+            raise PositionError(
+                "a memory must be a text, without halves of surrogate pairs; nothing "
+                "was written."
+            )
+        place = self._place(subject, slot, position)
+        self._backend.write(subject, place, text)
+        return place
+
+    def _place(self, subject: str, slot: str, position: int | None) -> int:
         place = self._next_position(subject, slot) if position is None else position
-        owner = self.policy.positions.get(place)
+        # 2.0 and True are equal to a position, and would be stored as another one.
+        owner = self.policy.positions.get(place) if type(place) is int else None
         if owner is None or slot not in ("", owner):
             where = f"the layout of slot {slot!r}" if slot else "the layout"
             raise PositionError(
-                f"position {place} is not in {where}; add it to the policy and decide "
+                f"position {place!r} is not in {where}; add it to the policy and decide "
                 "which attributes it can hint at."
             )
-        self._backend.write(subject, place, text)
         return place
 
     def _next_position(self, subject: str, slot: str) -> int:
@@ -280,11 +351,41 @@ def _named(what: str, value: object) -> str:
     """Return the value if it is a text that says something.
 
     Raises:
-        SubjectError: It is missing, blank or no text.
+        SubjectError: It is missing, blank or no text that can be stored.
     """
     if not isinstance(value, str) or not value.strip():
         raise SubjectError(
             f"{what} must be a text that is not blank; it decides whose memory is read "
             "and whose ledger is charged, so there is no default."
         )
+    if not _is_unicode(value):
+        raise SubjectError(
+            f"{what} holds half of a surrogate pair, which no database can keep apart "
+            "from others; decode it before it is used."
+        )
     return value
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _alone(error: MemViewError) -> MemViewError:
+    """Return the error without the frames and errors that it came through.
+
+    They hold memories in local variables, which error reporters read. Raise it outside
+    the `except` block, or it is chained to them again.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def _withheld(error: Exception) -> MemViewError:
+    return MemViewError(
+        f"the turn failed with {type(error).__name__} inside the trusted interface, and "
+        "nothing was released. Message and traceback are withheld, because they may "
+        "hold memory text; call the router or scorer by itself to see them."
+    )

@@ -20,7 +20,7 @@ from langchain_memview.core.mechanism import (
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.routing import Router, active_slots
-from langchain_memview.core.scoring import Scorer, scores, sensitivity
+from langchain_memview.core.scoring import Scorer, public_prior, scores, sensitivity
 from langchain_memview.core.transcript import AugmentedTranscript
 
 Recorded = TypeVar("Recorded")
@@ -75,6 +75,7 @@ class TrustedInterface:
         """
         policy = self.policy
         active = active_slots(policy, self.router, query, history)  # l. 1-2
+        priors = {slot.name: public_prior(self.scorer, query, slot) for slot in active}
         contents = read(frozenset().union(*(policy.read_set(s) for s in active)))
         # l. 12 comes first, so that a slow scorer never holds the ledger's lock; the
         # scores of a slot that is not admitted are dropped unseen.
@@ -87,7 +88,6 @@ class TrustedInterface:
             )
             for slot in active
         }
-        priors = {slot.name: self.scorer.prior(query, slot) for slot in active}
 
         def decide(ledger: Ledger) -> list[SlotRelease]:
             released = []

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from langchain_memview.core.mechanism import GRID
 from langchain_memview.core.policy import Slot
+from langchain_memview.errors import WiringError
 
 Terms = Sequence[float]
 """One value between 0 and 1 per view, in the order of the slot's vocabulary."""
@@ -61,6 +62,30 @@ class Scorer(Protocol):
 def sensitivity(scorer: Scorer) -> Fraction:
     """Return Δu: the most by which adjacent stores can move one score (Eq. 6)."""
     return sum(scorer.support_weights, Fraction(0))
+
+
+def public_prior(scorer: Scorer, query: str, slot: Slot) -> tuple[Fraction, ...] | None:
+    """Return the scorer's public weight of each view, checked; None for none.
+
+    It is asked for before anything is read, so whatever is wrong with it is the same
+    for every memory and may be said.
+
+    Raises:
+        WiringError: The weights are not one number >= 0 per view, or are all 0.
+    """
+    weights = scorer.prior(query, slot)
+    if weights is None:
+        return None
+    try:
+        prior = tuple(Fraction(weight) for weight in weights)
+    except (TypeError, ValueError, OverflowError):
+        prior = ()
+    if len(prior) != len(slot.vocabulary) or min(prior) < 0 or not any(prior):
+        raise WiringError(
+            f"the scorer's prior for slot {slot.name!r} must be one number >= 0 per "
+            f"view, {len(slot.vocabulary)} in all and not all 0; nothing was read."
+        )
+    return prior
 
 
 def scores(
