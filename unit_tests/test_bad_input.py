@@ -369,7 +369,7 @@ class Router:
 
 def test_a_router_that_names_an_unknown_slot_is_told_so():
     view = memview(UntouchedBackend(), router=Router(["food", "pets"]))
-    with pytest.raises(WiringError, match="'pets'.*it has food"):
+    with pytest.raises(WiringError, match=r"'pets'.*it has food"):
         ask(view)
 
 
