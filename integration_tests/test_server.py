@@ -26,6 +26,8 @@ from langchain_memview.errors import LedgerError
 from langchain_memview.ledgers.reading import stored_accounts
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.server
+
 QUESTION = {"messages": [{"role": "user", "content": "Plan an affordable dinner."}]}
 
 

@@ -326,7 +326,8 @@ class MemView:
                 "the memory backend cannot be reached, so nothing is read, charged or "
                 "released. Repeat the operation under the same id when it is back."
             )
-        return {p: _text(contents.get(p)) for p in positions}
+        found = ((p, contents.get(p)) for p in positions)
+        return {p: text if isinstance(text, str) else "" for p, text in found}
 
     def _release(self, record: Record, ledger: Ledger) -> Release:
         slots = self.policy.slots_by_name
@@ -341,10 +342,6 @@ class MemView:
             record.slots,
             record.replayed,
         )
-
-
-def _text(content: object) -> str:
-    return content if isinstance(content, str) else ""
 
 
 def _named(what: str, value: object) -> str:

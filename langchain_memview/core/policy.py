@@ -229,7 +229,14 @@ class Policy:
 
     def charge_set(self, slot: Slot) -> frozenset[str]:
         """Return Γ of a selection for the slot (C2); empty when nothing is affected."""
-        return charge_set(self.read_set(slot), self.groups, slot.charge)
+        return self._charge_sets[slot.name]
+
+    @cached_property
+    def _charge_sets(self) -> Mapping[str, frozenset[str]]:
+        return {
+            slot.name: charge_set(self.read_set(slot), self.groups, slot.charge)
+            for slot in self.slots
+        }
 
 
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:

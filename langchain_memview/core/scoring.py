@@ -104,13 +104,16 @@ def scores(
         contents: Contents of the slot's read set in position order. Private.
     """
     count = len(slot.vocabulary)
-    public = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
+    known = scorer.relevance_weight
+    public = [[0] * count]
+    if known:
+        public = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
     weights = scorer.support_weights
     private = _levels(lambda: scorer.support(slot, contents), len(weights), count)
     return tuple(
-        Fraction(known + found, GRID)
-        for known, found in zip(
-            _weighted((scorer.relevance_weight,), public),
+        Fraction(fit + found, GRID)
+        for fit, found in zip(
+            _weighted((known,), public),
             _weighted(weights, private),
             strict=True,
         )
