@@ -102,9 +102,8 @@ class MemView:
         if min(weights) < 0 or sum(weights) > 1:
             raise ValueError(f"its weights are {', '.join(map(str, weights))}")
         for slot in policy.slots:
-            charge_set = policy.charge_set(slot)
-            if charge_set:
-                epsilon = policy.budget.epsilon(charge_set, policy.caps)
+            if policy.charge_set(slot):
+                epsilon = policy.epsilon(slot)
                 mechanism = exponential_mechanism(epsilon, self.interface.sensitivity)
                 mechanism.probabilities([0] * len(slot.vocabulary))
 

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -391,11 +392,12 @@ class OddBudget(OnlineBudget):
 @pytest.fixture
 def odd_policy(monkeypatch):
     monkeypatch.setattr(OnlineBudget, "epsilon", OddBudget.epsilon)
-    return POLICY
+    return replace(POLICY)
 
 
 def test_an_error_in_the_middle_of_a_decision_shows_no_memory_and_no_score(odd_policy):
-    view = memview()
+    backend = InMemoryBackend({"ana": {1: CANARY}})
+    view = MemView(odd_policy, backend, ledger=InMemoryLedger())
     with pytest.raises(MemViewError, match="failed with ValueError") as caught:
         ask(view)
     assert shown(caught.value) == []

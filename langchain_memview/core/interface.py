@@ -9,6 +9,7 @@ reads positions and one that runs a decision inside the ledger's transaction.
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeVar
 
 from langchain_memview.core.accounts import Decide
@@ -50,7 +51,7 @@ class TrustedInterface:
     router: Router
     scorer: Scorer
 
-    @property
+    @cached_property
     def sensitivity(self) -> Fraction:
         """Return Δu: the scorer's bound, or the larger one that the policy asks for."""
         return max(sensitivity(self.scorer), Fraction(self.policy.sensitivity or 0))
@@ -84,7 +85,7 @@ class TrustedInterface:
                 self.scorer,
                 slot,
                 query,
-                [contents[position] for position in sorted(policy.read_set(slot))],
+                [contents[position] for position in policy.read_set(slot)],
             )
             for slot in active
         }
@@ -110,13 +111,13 @@ class TrustedInterface:
     ) -> tuple[SlotRelease, Ledger]:
         policy, views = self.policy, tuple(slot.vocabulary)
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
-        read_set = tuple(sorted(policy.read_set(slot)))
-        charge_set = tuple(sorted(policy.charge_set(slot)))  # l. 7
+        read_set = policy.read_set(slot)
+        charge_set = policy.charge_set(slot)  # l. 7
         if not charge_set or len(views) == 1:
             # The same view under all adjacent stores, so nothing to pay for (C3).
             best = views[max(range(len(u)), key=u.__getitem__)]
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger
-        epsilon = policy.budget.epsilon(charge_set, policy.caps)  # l. 8
+        epsilon = policy.epsilon(slot)  # l. 8
         if blocked := ledger.blocked_by(charge_set, epsilon):  # l. 9
             view = slot.generic.name  # l. 10
             refused = SlotRelease(

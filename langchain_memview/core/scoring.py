@@ -104,20 +104,17 @@ def scores(
         contents: Contents of the slot's read set in position order. Private.
     """
     count = len(slot.vocabulary)
-    known = scorer.relevance_weight
-    public = [[0] * count]
-    if known:
-        public = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
     weights = scorer.support_weights
-    private = _levels(lambda: scorer.support(slot, contents), len(weights), count)
-    return tuple(
-        Fraction(fit + found, GRID)
-        for fit, found in zip(
-            _weighted((known,), public),
-            _weighted(weights, private),
-            strict=True,
-        )
-    )
+    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
+    total = _weighted(weights, levels)
+    known = scorer.relevance_weight
+    if known:
+        fit = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
+        total = [
+            found + public
+            for found, public in zip(total, _weighted((known,), fit), strict=True)
+        ]
+    return tuple(Fraction(level, GRID) for level in total)
 
 
 def _weighted(weights: Sequence[Fraction], rows: Sequence[Sequence[int]]) -> list[int]:
