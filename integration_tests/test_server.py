@@ -26,7 +26,7 @@ from langchain_memview.errors import LedgerError
 from langchain_memview.ledgers.reading import stored_accounts
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.server
+pytestmark = pytest.mark.slow
 
 QUESTION = {"messages": [{"role": "user", "content": "Plan an affordable dinner."}]}
 
