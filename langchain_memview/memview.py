@@ -23,6 +23,8 @@ from langchain_memview.core.backend import Backend
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.mechanism import exponential_mechanism
+from langchain_memview.core.names import named, storable
+from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.release import Release
 from langchain_memview.core.routing import Router
@@ -34,6 +36,8 @@ from langchain_memview.errors import (
     PositionError,
     SubjectError,
     WiringError,
+    alone,
+    withheld,
 )
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
@@ -147,8 +151,8 @@ class MemView:
         except MemViewError as error:
             failure = error
         except Exception as error:  # noqa: BLE001 - its text may hold a memory
-            failure = _withheld(error)
-        raise _alone(failure)
+            failure = withheld(error)
+        raise alone(failure)
 
     def _turn(
         self,
@@ -162,7 +166,7 @@ class MemView:
         if not isinstance(query, str):
             raise SubjectError(f"the query must be a text, got {type(query).__name__}.")
         request = Operation.of(
-            _named("operation", operation),
+            named("operation", operation),
             audience,
             query,
             self.policy.fingerprint,
@@ -222,7 +226,14 @@ class MemView:
         try:
             # One at a time, or two memories would take the same free position.
             with self._placing:
-                return self._remember(subject, text, slot, position)
+                named("subject", subject)
+                storable(text)
+                own = positions_of(self.policy, slot, position)
+                # A position that was named is not looked at before it is replaced.
+                taken = self._backend.written(subject, own) if position is None else ()
+                place = free_position(slot, own, taken)
+                self._backend.write(subject, place, text)
+                return place
         except (PositionError, SubjectError) as error:
             failure = error
         except Exception:  # noqa: BLE001 - its text may hold the memory
@@ -231,48 +242,7 @@ class MemView:
                 "that it is reachable and writable, then repeat the call."
             )
         del text
-        raise _alone(failure)
-
-    def _remember(
-        self, subject: str, text: str, slot: str, position: int | None
-    ) -> int:
-        _named("subject", subject)
-        if not _is_unicode(text):
-            raise PositionError(
-                "a memory must be a text, without halves of surrogate pairs; nothing "
-                "was written."
-            )
-        place = self._place(subject, slot, position)
-        self._backend.write(subject, place, text)
-        return place
-
-    def _place(self, subject: str, slot: str, position: int | None) -> int:
-        place = self._next_position(subject, slot) if position is None else position
-        # 2.0 and True are equal to a position, and would be stored as another one.
-        owner = self.policy.positions.get(place) if type(place) is int else None
-        if owner is None or slot not in ("", owner):
-            where = f"the layout of slot {slot!r}" if slot else "the layout"
-            raise PositionError(
-                f"position {place!r} is not in {where}; add it to the policy and decide "
-                "which attributes it can hint at."
-            )
-        return place
-
-    def _next_position(self, subject: str, slot: str) -> int:
-        own = [p for p, name in self.policy.positions.items() if name == slot]
-        if not own:
-            raise PositionError(
-                f"slot {slot!r} has no position in the layout; the policy has "
-                f"{', '.join(self.policy.slots_by_name)}."
-            )
-        written = self._backend.written(subject, frozenset(own))
-        free = [p for p in own if p not in written]
-        if not free:
-            raise PositionError(
-                f"every position of slot {slot!r} is taken ({len(own)} of {len(own)}); "
-                "name the position to replace, or give the slot more capacity."
-            )
-        return free[0]
+        raise alone(failure)
 
     def balances(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
         """Return spent and cap of every attribute, in nats.
@@ -302,7 +272,7 @@ class MemView:
 
     def _account(self, subject: str, audience: str) -> Account:
         return Account.of(
-            self.policy, _named("subject", subject), _named("audience", audience)
+            self.policy, named("subject", subject), named("audience", audience)
         )
 
     def _read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
@@ -341,47 +311,3 @@ class MemView:
             record.slots,
             record.replayed,
         )
-
-
-def _named(what: str, value: object) -> str:
-    """Return the value if it is a text that says something.
-
-    Raises:
-        SubjectError: It is missing, blank or no text that can be stored.
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise SubjectError(
-            f"{what} must be a text that is not blank; it decides whose memory is read "
-            "and whose ledger is charged, so there is no default."
-        )
-    if not _is_unicode(value):
-        raise SubjectError(
-            f"{what} holds half of a surrogate pair, which no database can keep apart "
-            "from others; decode it before it is used."
-        )
-    return value
-
-
-def _is_unicode(value: object) -> bool:
-    try:
-        return isinstance(value, str) and value.encode() is not None
-    except UnicodeEncodeError:
-        return False
-
-
-def _alone(error: MemViewError) -> MemViewError:
-    """Return the error without the frames and errors that it came through.
-
-    They hold memories in local variables, which error reporters read. Raise it outside
-    the `except` block, or it is chained to them again.
-    """
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
-
-
-def _withheld(error: Exception) -> MemViewError:
-    return MemViewError(
-        f"the turn failed with {type(error).__name__} inside the trusted interface, and "
-        "nothing was released. Message and traceback are withheld, because they may "
-        "hold memory text; call the router or scorer by itself to see them."
-    )
