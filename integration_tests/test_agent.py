@@ -284,7 +284,14 @@ def test_a_message_id_that_comes_back_with_another_text_is_refused(saver: Sqlite
     assert spent(built) == CHARGE
 
 
-@pytest.mark.parametrize("thread", [None, "", "  "])
+@pytest.mark.parametrize("thread", [0, 1])
+def test_a_thread_may_be_a_number(saver: SqliteSaver, thread: Any):
+    built = build(mv.ledger_from_checkpointer(saver), saver)
+    ask(built, thread=thread)
+    assert built.memview.balances("ana")["debt"].spent == CHARGE
+
+
+@pytest.mark.parametrize("thread", [None, "", "  ", False])
 def test_a_thread_without_a_name_is_refused(saver: SqliteSaver, thread: Any):
     built = build(mv.ledger_from_checkpointer(saver), saver)
     with pytest.raises(SubjectError, match="would share one thread"):

@@ -164,7 +164,8 @@ def test_a_directory_that_cannot_be_used_says_so_and_can_be_repaired(
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs file modes")
 @pytest.mark.parametrize("mode", [0o000, 0o500])
 def test_a_directory_without_permission_says_so(tmp_path: Path, mode: int) -> None:
-    tmp_path.chmod(0o755)
+    for parent in [tmp_path, *tmp_path.parents][:2]:
+        parent.chmod(0o755)  # so that an unprivileged process finds the way
     directory = tmp_path / "memories"
     directory.mkdir(mode=mode)
     error = in_process(

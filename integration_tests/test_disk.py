@@ -71,9 +71,39 @@ refused("t2")
 print("fine")
 """
 
+WRITABLE_AGAIN = """
+assert view.balances("ana")["debt"].spent == CHARGE
+assert turn("t1").replayed
+assert not turn("t2").replayed
+assert view.balances("ana")["debt"].spent == 2 * CHARGE
+print("fine")
+"""
+
+MEMORIES = """
+from langchain_memview.backends import ChromaBackend
+from langchain_memview.errors import MemoryUnavailableError
+view = mv.MemView(
+    POLICY, ChromaBackend(file.parent / "memories"), ledger=mv.InMemoryLedger()
+)
+view.remember("ana", "Owes 9,000.", position=1)
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
+try:
+    view.remember("ana", "Owes nothing.", position=1)
+except MemoryUnavailableError as error:
+    assert "nothing is remembered" in str(error), error
+else:
+    raise AssertionError("it was written")
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+assert view._backend.read("ana", {1}) == {1: "Owes 9,000."}
+view.remember("ana", "Owes nothing.", position=1)
+assert view._backend.read("ana", {1}) == {1: "Owes nothing."}
+print("fine")
+"""
+
 
 def run(code: str, directory: Path) -> str:
-    directory.mkdir()
+    directory.mkdir(exist_ok=True)
     for parent in [directory, *directory.parents][:3]:
         parent.chmod(0o755)  # so that an unprivileged process finds the way
     result = subprocess.run(
@@ -100,5 +130,16 @@ def test_on_a_full_disk_nothing_is_charged_and_the_operation_can_be_repeated(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
-def test_a_read_only_ledger_releases_nothing(tmp_path: Path):
-    assert run(READ_ONLY, tmp_path / "fixed") == "fine"
+def test_a_read_only_ledger_releases_nothing_until_it_can_be_written(tmp_path: Path):
+    directory = tmp_path / "fixed"
+    assert run(READ_ONLY, directory) == "fine"
+    directory.chmod(0o755)
+    for path in directory.iterdir():
+        path.chmod(0o644)
+    assert run(WRITABLE_AGAIN, directory) == "fine"
+
+
+def test_on_a_full_disk_a_memory_is_refused_and_the_one_before_it_stays(
+    tmp_path: Path,
+):
+    assert run(MEMORIES, tmp_path / "full") == "fine"
