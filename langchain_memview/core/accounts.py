@@ -14,10 +14,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.errors import OperationConflictError
+
+
+def injective(*parts: str | None) -> str:
+    """Return a text that differs for any two different sequences of parts."""
+    # Not escaped to ASCII: an escape of two surrogates is that of one character.
+    return json.dumps(parts, ensure_ascii=False)
+
+
+def hashed(*parts: str | None) -> str:
+    """Return 64 hex digits that identify a sequence of parts."""
+    plain = injective(*parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(plain).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,7 @@ class Account:
     @property
     def key(self) -> str:
         """Return a text that differs for any two different accounts."""
-        return json.dumps([self.subject, self.lineage, self.audience])
+        return injective(self.subject, self.lineage, self.audience)
 
 
 @dataclass(frozen=True)
@@ -76,9 +89,7 @@ class Operation:
     @classmethod
     def of(cls, operation: str, audience: str, *public: str) -> "Operation":
         """Return an operation whose request hash covers the given public values."""
-        plain = json.dumps([audience, *public])
-        request = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
-        return cls(operation, request, audience)
+        return cls(operation, hashed(audience, *public), audience)
 
 
 @dataclass(frozen=True)
@@ -175,7 +186,11 @@ def after(ledger: Ledger, slots: Sequence[SlotRelease]) -> Ledger:
     Raises:
         LedgerOverdrawnError: Together they would pass a cap (C5); the store must then
             abandon the transaction.
+        ValueError: A charge is negative or no whole number of ticks.
     """
     for slot in slots:
+        if slot.epsilon != from_ticks(to_ticks(slot.epsilon)):
+            # Stored, it would be rounded down, and the sum would miss the rest.
+            raise ValueError(f"a charge of {slot.epsilon} is no whole number of ticks")
         ledger = ledger.charge(slot.charged, slot.epsilon)
     return ledger

@@ -49,6 +49,14 @@ class Ledger:
         """Return a ledger in which nothing has been spent."""
         return cls({name: Balance(Fraction(0), cap) for name, cap in caps.items()})
 
+    def only(self, attributes: Collection[str]) -> "Ledger":
+        """Return the ledger of these attributes alone.
+
+        Raises:
+            KeyError: An attribute has no balance.
+        """
+        return Ledger({name: self.balances[name] for name in attributes})
+
     def blocked_by(
         self, charge_set: Collection[str], epsilon: Fraction
     ) -> tuple[str, ...]:

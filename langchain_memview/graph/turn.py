@@ -6,8 +6,6 @@ release. Where that message has no id, LangGraph's task id stands in: stable ove
 retries of the node, new after a replay, which then costs budget but never privacy.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +14,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from langchain_memview.core.accounts import hashed
 from langchain_memview.core.policy import Policy
 from langchain_memview.errors import SubjectError
 
@@ -58,9 +57,8 @@ def graph_turn(
     human = next((m for m in reversed(messages) if isinstance(m, HumanMessage)), None)
     query = human.text if human is not None else ""
     turn_id = (human.id if human is not None else None) or _task_id(runtime)
-    key = [subject, policy.fingerprint, audience, _thread_id(), turn_id]
-    operation = hashlib.sha256(json.dumps(key).encode("utf-8", "surrogatepass"))
-    return GraphTurn(query, subject, operation.hexdigest())
+    operation = hashed(subject, policy.fingerprint, audience, _thread_id(), turn_id)
+    return GraphTurn(query, subject, operation)
 
 
 def subject_of(runtime: Runtime[Any], field: str) -> str:
@@ -101,7 +99,7 @@ def _thread_id() -> str:
     configurable = get_config().get("configurable", {})
     thread = configurable.get("thread_id", "-")
     # Savers keep None and '' as if they were threads, which all such runs would share.
-    if isinstance(thread, bool) or not str(thread or "").strip():
+    if thread is None or isinstance(thread, bool) or not str(thread).strip():
         raise SubjectError(
             f"the run has the thread_id {thread!r}; all such runs would share one "
             "thread. Invoke the graph with "

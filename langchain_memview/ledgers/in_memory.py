@@ -25,10 +25,22 @@ from langchain_memview.core.ledger import Ledger, recomputed
 
 @dataclass
 class _Entry:
-    fingerprint: str
-    ledger: Ledger
+    fingerprint: str = ""
+    stored: Ledger = field(default_factory=lambda: Ledger({}))
+    """Balances of every attribute that any policy had, so that none is forgotten."""
     records: list[Record] = field(default_factory=list)
     by_operation: dict[str, Record] = field(default_factory=dict)
+
+    def under(self, account: Account) -> Ledger:
+        """Return the account's ledger: recounted if its terms are new."""
+        if self.fingerprint == account.fingerprint:
+            return self.stored.only(account.caps)
+        charges = (
+            (slot.read_set, slot.charged, slot.epsilon)
+            for record in self.records
+            for slot in record.slots
+        )
+        return recomputed(charges, account.groups, account.caps, self.stored)
 
 
 class InMemoryLedger(LedgerStore):
@@ -54,23 +66,26 @@ class InMemoryLedger(LedgerStore):
     ) -> tuple[Record, Ledger]:
         with self._lock:
             entry = self._entry(account)
+            ledger = entry.under(account)
             known = entry.by_operation.get(operation.id)
             if known:
-                return same_request(known, operation), entry.ledger
-            slots = tuple(decide(entry.ledger))
+                return same_request(known, operation), ledger
+            slots = tuple(decide(ledger))
             if not slots:
-                return nothing_released(operation), entry.ledger
-            ledger = after(entry.ledger, slots)
+                return nothing_released(operation), ledger
+            charged = after(ledger, slots)
             record = Record(len(entry.records) + 1, operation, slots)
             entry.records.append(record)
             entry.by_operation[operation.id] = record
-            entry.ledger = ledger
-            return record, ledger
+            entry.fingerprint = account.fingerprint
+            entry.stored = Ledger({**entry.stored.balances, **charged.balances})
+            self._accounts[account.key] = entry
+            return record, charged
 
     @override
     def ledger(self, account: Account) -> Ledger:
         with self._lock:
-            return self._entry(account).ledger
+            return self._entry(account).under(account)
 
     @override
     def history(self, account: Account) -> Sequence[Record]:
@@ -78,18 +93,5 @@ class InMemoryLedger(LedgerStore):
             return tuple(self._entry(account).records)
 
     def _entry(self, account: Account) -> _Entry:
-        entry = self._accounts.get(account.key)
-        if entry is None:
-            entry = _Entry(account.fingerprint, Ledger.opened(account.caps))
-            self._accounts[account.key] = entry
-        elif entry.fingerprint != account.fingerprint:
-            charges = (
-                (slot.read_set, slot.charged, slot.epsilon)
-                for record in entry.records
-                for slot in record.slots
-            )
-            entry.ledger = recomputed(
-                charges, account.groups, account.caps, entry.ledger
-            )
-            entry.fingerprint = account.fingerprint
-        return entry
+        """Return what is kept of the account; nothing is kept before a release."""
+        return self._accounts.get(account.key) or _Entry()

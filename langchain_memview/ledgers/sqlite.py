@@ -13,15 +13,12 @@ erasing a subject's memory does not have to lose what was spent.
 
 import hashlib
 import hmac
-import json
-import os
 import secrets
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from typing_extensions import override
 
@@ -32,15 +29,18 @@ from langchain_memview.core.accounts import (
     Operation,
     Record,
     after,
+    injective,
     nothing_released,
     same_request,
 )
 from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Balance, Ledger, recomputed
 from langchain_memview.core.release import SlotRelease
-from langchain_memview.errors import LedgerUnavailableError, LedgerVersionError
+from langchain_memview.errors import (
+    LedgerUnavailableError,
+    WiringError,
+)
 from langchain_memview.ledgers.rows import (
-    FORMAT,
     GENESIS,
     chain_hash,
     charges_text,
@@ -48,56 +48,11 @@ from langchain_memview.ledgers.rows import (
     text_hash,
     views_text,
 )
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS memview_meta (
-    name TEXT PRIMARY KEY, value TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS memview_account (
-    account TEXT PRIMARY KEY, subject TEXT NOT NULL, lineage TEXT NOT NULL,
-    audience TEXT, fingerprint TEXT NOT NULL,
-    sequence INTEGER NOT NULL, head TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS memview_account_subject ON memview_account (subject);
-CREATE TABLE IF NOT EXISTS memview_balance (
-    account TEXT NOT NULL REFERENCES memview_account, attribute TEXT NOT NULL,
-    spent INTEGER NOT NULL, cap INTEGER NOT NULL,
-    PRIMARY KEY (account, attribute), CHECK (0 <= spent AND spent <= cap)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS memview_release (
-    account TEXT NOT NULL REFERENCES memview_account, sequence INTEGER NOT NULL,
-    operation TEXT NOT NULL, request TEXT NOT NULL, audience TEXT NOT NULL,
-    at TEXT NOT NULL, charges TEXT NOT NULL, views TEXT, views_hash TEXT NOT NULL,
-    previous TEXT NOT NULL, hash TEXT NOT NULL,
-    PRIMARY KEY (account, sequence), UNIQUE (account, operation)
-);
-CREATE TRIGGER IF NOT EXISTS memview_spent_never_decreases
-BEFORE UPDATE ON memview_balance WHEN NEW.spent < OLD.spent
-BEGIN SELECT RAISE(ABORT, 'memview: spent never decreases'); END;
-CREATE TRIGGER IF NOT EXISTS memview_cap_never_rises
-BEFORE UPDATE ON memview_balance
-WHEN NEW.cap > OLD.cap AND NEW.cap > NEW.spent
-BEGIN SELECT RAISE(ABORT, 'memview: a cap never rises'); END;
-CREATE TRIGGER IF NOT EXISTS memview_balance_stays
-BEFORE DELETE ON memview_balance
-BEGIN SELECT RAISE(ABORT, 'memview: balances are kept'); END;
-CREATE TRIGGER IF NOT EXISTS memview_release_stays
-BEFORE DELETE ON memview_release
-BEGIN SELECT RAISE(ABORT, 'memview: releases are kept'); END;
-CREATE TRIGGER IF NOT EXISTS memview_release_is_fixed
-BEFORE UPDATE ON memview_release
-WHEN NEW.views IS NOT NULL OR NEW.account IS NOT OLD.account
-  OR NEW.sequence IS NOT OLD.sequence OR NEW.operation IS NOT OLD.operation
-  OR NEW.request IS NOT OLD.request OR NEW.audience IS NOT OLD.audience
-  OR NEW.at IS NOT OLD.at OR NEW.charges IS NOT OLD.charges
-  OR NEW.views_hash IS NOT OLD.views_hash OR NEW.previous IS NOT OLD.previous
-  OR NEW.hash IS NOT OLD.hash
-BEGIN SELECT RAISE(ABORT, 'memview: releases are append-only'); END;
-"""
+from langchain_memview.ledgers.sqlite_connection import Answer, SqliteConnection
+from langchain_memview.ledgers.sqlite_schema import prepared, undamaged
 
 _COLUMNS = "sequence, operation, request, audience, at, charges, views"
-
-Answer = TypeVar("Answer")
+_NO_FILE = ("", ":memory:")
 
 
 class SqliteLedger(LedgerStore):
@@ -112,11 +67,13 @@ class SqliteLedger(LedgerStore):
     def __init__(
         self, path: str | Path | Callable[[], str], timeout: float = 30.0
     ) -> None:
-        self._path = path
-        self._timeout = timeout
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
+        if str(path) in _NO_FILE:
+            raise WiringError(
+                "a SqliteLedger needs a file: on ':memory:' what was spent would be "
+                "forgotten with the process and the cap would not hold (C5). Name a "
+                "file, or use InMemoryLedger() if losing the ledger is acceptable."
+            )
+        self._connection = SqliteConnection(path, timeout, self._prepare)
         self._key = b""
 
     @override
@@ -134,10 +91,7 @@ class SqliteLedger(LedgerStore):
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
-        with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     @override
     def find(self, account: Account, operation: Operation) -> Record | None:
@@ -153,26 +107,27 @@ class SqliteLedger(LedgerStore):
     ) -> tuple[Record, Ledger]:
         def work(connection: sqlite3.Connection) -> tuple[Record, Ledger]:
             key = self._keyed(account.key)
-            ledger = self._adopt(connection, key, account)
             known = self._find(connection, key, operation.id)
+            stored, ledger = self._terms(connection, key, account)
             if known:
                 return same_request(known, operation), ledger
             slots = tuple(decide(ledger))
             if not slots:
                 return nothing_released(operation), ledger
             charged = after(ledger, slots)
-            self._write_balances(connection, key, ledger, charged)
+            self._write_account(connection, key, account)
+            self._write_balances(connection, key, stored, charged)
             return self._append(connection, key, operation, slots), charged
 
         return self._committed(work)
 
     @override
     def ledger(self, account: Account) -> Ledger:
-        return self._committed(
-            lambda connection: self._adopt(
-                connection, self._keyed(account.key), account
-            )
-        )
+        # Read only: to look at a ledger under other terms must not change it.
+        def read(connection: sqlite3.Connection) -> Ledger:
+            return self._terms(connection, self._keyed(account.key), account)[1]
+
+        return self._guarded(lambda connection: _in_snapshot(connection, read))
 
     @override
     def history(self, account: Account) -> Sequence[Record]:
@@ -181,39 +136,13 @@ class SqliteLedger(LedgerStore):
 
         return self._guarded(read)
 
-    # -- one open connection per process -----------------------------------------
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process == os.getpid():
-            return self._connection
-        # A connection must not cross a fork; the child forgets it and opens its own.
-        path = self._path() if callable(self._path) else self._path
-        connection = sqlite3.connect(
-            path,
-            timeout=self._timeout,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            self._key = _prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        self._connection, self._process = connection, os.getpid()
-        return connection
-
     def _guarded(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return the work's answer, or raise one constant error if the database fails.
 
         It is raised outside the `except` block, so that no chain leads to the cause.
         """
-        try:
-            with self._lock:
-                return work(self._open())
-        except (sqlite3.Error, OSError):
-            pass
+        with suppress(sqlite3.Error, OSError):
+            return self._connection.use(work)
         raise LedgerUnavailableError
 
     def _committed(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
@@ -221,7 +150,11 @@ class SqliteLedger(LedgerStore):
         return self._guarded(lambda connection: _in_transaction(connection, work))
 
     def _keyed(self, text: str) -> str:
-        return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()
+        plain = text.encode("utf-8", "surrogatepass")
+        return hmac.new(self._key, plain, hashlib.sha256).hexdigest()
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._key = prepared(connection)
 
     # -- rows -----------------------------------------------------------------------
 
@@ -243,45 +176,48 @@ class SqliteLedger(LedgerStore):
         )
         return (_record(row) for row in rows)
 
-    def _adopt(
+    def _terms(
         self, connection: sqlite3.Connection, key: str, account: Account
-    ) -> Ledger:
-        """Return the account's ledger, opened or recounted if its terms are new."""
+    ) -> tuple[Ledger, Ledger]:
+        """Return the stored ledger, and the account's: recounted if its terms are new."""
         known = connection.execute(
             "SELECT fingerprint FROM memview_account WHERE account = ?", (key,)
         ).fetchone()
-        stored = Ledger(
-            {
-                name: Balance(from_ticks(spent), from_ticks(cap))
-                for name, spent, cap in connection.execute(
-                    "SELECT attribute, spent, cap FROM memview_balance"
-                    " WHERE account = ?",
-                    (key,),
-                )
-            }
+        rows = connection.execute(
+            "SELECT attribute, spent, cap FROM memview_balance WHERE account = ?",
+            (key,),
         )
-        if known and known[0] == account.fingerprint:
-            return Ledger({name: stored.balances[name] for name in account.caps})
+        with undamaged():
+            stored = Ledger(
+                {
+                    name: Balance(from_ticks(spent), from_ticks(cap))
+                    for name, spent, cap in rows
+                }
+            )
+            if known and known[0] == account.fingerprint:
+                return stored, stored.only(account.caps)
         charges = (
             (slot.read_set, slot.charged, slot.epsilon)
             for record in self._records(connection, key)
             for slot in record.slots
         )
-        ledger = recomputed(charges, account.groups, account.caps, stored)
+        return stored, recomputed(charges, account.groups, account.caps, stored)
+
+    def _write_account(
+        self, connection: sqlite3.Connection, key: str, account: Account
+    ) -> None:
         connection.execute(
             "INSERT INTO memview_account VALUES (?, ?, ?, ?, ?, 0, ?)"
             " ON CONFLICT (account) DO UPDATE SET fingerprint = excluded.fingerprint",
             (
                 key,
-                self._keyed(json.dumps([account.subject])),
-                account.lineage,
-                account.audience,
+                self._keyed(injective(account.subject)),
+                _storable(account.lineage),
+                None if account.audience is None else _storable(account.audience),
                 account.fingerprint,
                 GENESIS,
             ),
         )
-        self._write_balances(connection, key, Ledger({}), ledger)
-        return ledger
 
     def _write_balances(
         self, connection: sqlite3.Connection, key: str, before: Ledger, now: Ledger
@@ -346,39 +282,24 @@ def _in_transaction(
     return answer
 
 
-def _prepare(connection: sqlite3.Connection) -> bytes:
-    """Make missing tables and return the key of this database."""
-    if _meta(connection, "format") is None:
-        # One transaction: another process sees all of it, with one key, or nothing.
-        connection.executescript(
-            f"BEGIN IMMEDIATE;{_SCHEMA}"  # noqa: S608 - constants and hex digits
-            f"INSERT OR IGNORE INTO memview_meta VALUES ('format', '{FORMAT}');"
-            "INSERT OR IGNORE INTO memview_meta"
-            f" VALUES ('key', '{secrets.token_hex(32)}');COMMIT;"
-        )
-    found = int(_meta(connection, "format") or 0)
-    if found > FORMAT:
-        raise LedgerVersionError(found=found, known=FORMAT)
-    return bytes.fromhex(_meta(connection, "key") or "")
+def _in_snapshot(
+    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Answer]
+) -> Answer:
+    """Return the work's answer; all of its reads see one state of the database."""
+    connection.execute("BEGIN")
+    try:
+        return work(connection)
+    finally:
+        connection.execute("ROLLBACK")
 
 
-def _meta(connection: sqlite3.Connection, name: str) -> str | None:
-    exists = connection.execute(
-        "SELECT 1 FROM sqlite_master WHERE name = 'memview_meta'"
-    ).fetchone()
-    if not exists:
-        return None
-    row = connection.execute(
-        "SELECT value FROM memview_meta WHERE name = ?", (name,)
-    ).fetchone()
-    return str(row[0]) if row else None
+def _storable(text: str) -> str:
+    """Return a text as it can be stored for people to read: without lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _record(row: tuple[int, str, str, str, str, str, str | None]) -> Record:
     sequence, operation, request, audience, at, charges, views = row
-    return Record(
-        sequence,
-        Operation(operation, request, audience),
-        slots_of(charges, views),
-        at,
-    )
+    with undamaged():
+        slots = slots_of(charges, views)
+    return Record(sequence, Operation(operation, request, audience), slots, at)
