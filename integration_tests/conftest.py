@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -57,7 +58,23 @@ class Cluster:
         address = f"host={self.folder} user=memview dbname=postgres"
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {schema}")
-        return f"postgresql:///postgres?host={self.folder}&user=memview&options=-csearch_path%3D{schema}"
+        return (
+            f"postgresql:///postgres?host={self.folder}&user=memview"
+            f"&options=-csearch_path%3D{schema}"
+        )
+
+    @contextmanager
+    def passwords(self) -> Iterator[None]:
+        """Let only those in who know their password, for a while."""
+        rules = self.folder / "data" / "pg_hba.conf"
+        before = rules.read_text()
+        rules.write_text("local all all scram-sha-256\n")
+        self.control("reload")
+        try:
+            yield
+        finally:
+            rules.write_text(before)
+            self.control("reload")
 
     @property
     def log(self) -> str:

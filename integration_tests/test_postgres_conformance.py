@@ -1,7 +1,5 @@
 """The PostgreSQL ledger keeps every promise of a ledger, on each kind of connection."""
 
-import asyncio
-import threading
 from collections.abc import Iterator
 
 import psycopg
@@ -27,21 +25,7 @@ class TestOnAPool(LedgerConformance):
             yield PostgresLedger(pool)
 
 
-class TestOnAnAsynchronousPool(LedgerConformance):
+class TestBesideAnAsynchronousPool(LedgerConformance):
     @pytest.fixture
-    def ledger(self, address: str) -> Iterator[LedgerStore]:
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever)
-        thread.start()
-
-        async def opened() -> tuple[AsyncConnectionPool, PostgresLedger]:
-            pool = AsyncConnectionPool(address, min_size=1, max_size=4, open=False)
-            await pool.open()
-            return pool, PostgresLedger(pool)
-
-        pool, ledger = asyncio.run_coroutine_threadsafe(opened(), loop).result(30)
-        yield ledger
-        asyncio.run_coroutine_threadsafe(pool.close(), loop).result(30)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    def ledger(self, address: str) -> LedgerStore:
+        return PostgresLedger(AsyncConnectionPool(address, open=False))

@@ -59,9 +59,9 @@ def _on_postgres(saver: Any) -> LedgerStore:
             "this saver is in pipeline mode, where a view could leave before its charge "
             "is committed (C5). Open it without `pipeline=True`."
         )
-    return PostgresLedger(
-        saver.conn, lock=saver.lock, loop=getattr(saver, "loop", None)
-    )
+    # Only an asynchronous saver has a loop, and then a lock that is of no use here.
+    loop = getattr(saver, "loop", None)
+    return PostgresLedger(saver.conn, lock=None if loop else saver.lock, loop=loop)
 
 
 def _ephemeral(*, allowed: bool) -> InMemoryLedger:

@@ -1,4 +1,4 @@
-"""Ledgers in a PostgreSQL database, usually the checkpointer's own, on its connection.
+"""Ledgers in a PostgreSQL database, usually on the checkpointer's own connection.
 
 One operation is one transaction of three round trips: take the account's advisory lock
 and read; write what was decided; commit. A process that dies before the commit has
@@ -11,6 +11,7 @@ Tables, rows, their chain and what the database itself refuses are those of
 server may log a statement that fails, and then the draw was never released.
 """
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
@@ -36,11 +37,12 @@ from langchain_memview.errors import LedgerUnavailableError, WiringError
 from langchain_memview.ledgers.postgres_connection import (
     Answer,
     Connections,
+    Lock,
     Session,
     SyncConnections,
 )
 from langchain_memview.ledgers.postgres_driver import psycopg, psycopg_pool
-from langchain_memview.ledgers.postgres_loop import LoopConnections
+from langchain_memview.ledgers.postgres_own import OwnConnections
 from langchain_memview.ledgers.postgres_rows import (
     Stored,
     found,
@@ -59,14 +61,16 @@ class PostgresLedger(LedgerStore):
     connection is replaced by the pool, a lost single one is the caller's to replace.
 
     Args:
-        source: A psycopg `Connection` or `ConnectionPool`, or, inside the event loop
-            that opened it, an `AsyncConnection` or `AsyncConnectionPool`. It may be
-            shared with a saver by `ledger_from_checkpointer` only, unless it is a pool.
+        source: A psycopg `Connection` or `ConnectionPool`. A single connection may be
+            shared with a saver by `ledger_from_checkpointer` only. Beside an
+            `AsyncConnection` or `AsyncConnectionPool` the ledger opens up to four
+            connections of its own, see `ledgers.postgres_own`.
         lock: Given by `ledger_from_checkpointer`: the saver's lock.
         loop: Given by `ledger_from_checkpointer`: the saver's event loop.
 
     Raises:
-        WiringError: The source is something else, or no event loop runs.
+        WiringError: The source is something else, or no connection can be opened
+            beside it.
     """
 
     def __init__(
@@ -74,15 +78,15 @@ class PostgresLedger(LedgerStore):
         source: "psycopg.Connection[Any] | psycopg_pool.ConnectionPool[Any]"
         " | psycopg.AsyncConnection[Any] | psycopg_pool.AsyncConnectionPool[Any]",
         *,
-        lock: Any = None,
-        loop: Any = None,
+        lock: Lock | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._connections: Connections
         match source:
             case psycopg.Connection() | psycopg_pool.ConnectionPool():
                 self._connections = SyncConnections(source, lock)
             case psycopg.AsyncConnection() | psycopg_pool.AsyncConnectionPool():
-                self._connections = LoopConnections(source, lock, loop)
+                self._connections = OwnConnections(source, loop)
             case _:
                 raise WiringError(
                     f"a PostgresLedger needs a psycopg connection or pool, got "

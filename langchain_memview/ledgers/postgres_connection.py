@@ -9,7 +9,7 @@ released, and inside a pipeline a view would leave before its commit. Both are r
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, LiteralString, Protocol, TypeAlias, TypeVar
 
 from typing_extensions import override
@@ -20,6 +20,19 @@ from langchain_memview.ledgers.postgres_driver import psycopg, psycopg_pool
 Answer = TypeVar("Answer")
 Row: TypeAlias = tuple[Any, ...]
 _Status = psycopg.pq.TransactionStatus
+_WAIT_SECONDS = 30.0
+
+
+class Lock(Protocol):
+    """A `threading.Lock`, which is no type."""
+
+    def acquire(self, *, timeout: float) -> bool:
+        """Return whether it was acquired in time."""
+        ...
+
+    def release(self) -> None:
+        """Let somebody else have it."""
+        ...
 
 
 class Session(Protocol):
@@ -59,31 +72,6 @@ class Connections(Protocol):
         ...
 
 
-def refuse_shared(connection: psycopg.Connection[Any] | Any) -> None:
-    """Raise an error if the connection is in a pipeline or transaction.
-
-    Raises:
-        WiringError: It is.
-    """
-    info = connection.info
-    if (
-        info.pipeline_status != psycopg.pq.PipelineStatus.OFF
-        # A lost connection has no status; using it says so.
-        or info.transaction_status not in (_Status.IDLE, _Status.UNKNOWN)
-    ):
-        raise WiringError(
-            "the ledger's connection is inside a pipeline or a transaction of somebody "
-            "else, so a view could be released before its charge is committed (C5). "
-            "Use a pool or a connection of its own without pipeline mode; share a "
-            "saver's connection by ledger_from_checkpointer(saver) only."
-        )
-
-
-def is_open(connection: psycopg.Connection[Any] | Any) -> bool:
-    """Return whether a transaction is open on the connection."""
-    return connection.info.transaction_status in (_Status.INTRANS, _Status.INERROR)
-
-
 def refuse_fork(process: int) -> None:
     """Raise an error in any process but this one.
 
@@ -95,16 +83,6 @@ def refuse_fork(process: int) -> None:
             "a PostgreSQL connection cannot cross a fork. Open the connection or pool, "
             "and the ledger on it, in the process that uses them."
         )
-
-
-def committed(status: str | None) -> None:
-    """Raise an error unless this is what the server says to a COMMIT that worked.
-
-    Raises:
-        psycopg.Error: The server rolled back instead.
-    """
-    if status != "COMMIT":
-        raise psycopg.OperationalError
 
 
 class SyncConnections(Connections):
@@ -119,31 +97,38 @@ class SyncConnections(Connections):
     def __init__(
         self,
         source: psycopg.Connection[Any] | psycopg_pool.ConnectionPool[Any],
-        lock: AbstractContextManager[Any] | None = None,
+        lock: Lock | None = None,
     ) -> None:
         self._source = source
-        self._lock = lock or threading.Lock()
+        self._lock: Lock = lock or threading.Lock()
         self._process = os.getpid()
 
     @override
     def use(self, work: Callable[[Session], Answer]) -> Answer:
         refuse_fork(self._process)
         with self._lent() as connection:
-            refuse_shared(connection)
+            _refuse_shared(connection)
             autocommit = connection.autocommit
             try:
                 # Off, psycopg would begin a transaction with terms of its own.
                 if not autocommit:
                     connection.autocommit = True
-                return work(_SyncSession(connection))
+                return work(SyncSession(connection))
             finally:
-                _restore(connection, autocommit=autocommit)
+                roll_back(connection)
+                if not autocommit and not connection.closed:
+                    connection.autocommit = False
 
     @contextmanager
     def _lent(self) -> Iterator[psycopg.Connection[Any]]:
         if isinstance(self._source, psycopg.Connection):
-            with self._lock:
+            # Whoever holds it may wait for us: an error then, no deadlock.
+            if not self._lock.acquire(timeout=_WAIT_SECONDS):
+                raise psycopg.OperationalError
+            try:
                 yield self._source
+            finally:
+                self._lock.release()
             return
         lost = False
         try:
@@ -159,16 +144,39 @@ class SyncConnections(Connections):
                     self._source.check()
 
 
-def _restore(connection: psycopg.Connection[Any], *, autocommit: bool) -> None:
-    # On a lost connection there is nothing to restore; the server has rolled back.
+def _refuse_shared(connection: psycopg.Connection[Any]) -> None:
+    """Raise an error if somebody else is in a pipeline or transaction there.
+
+    Raises:
+        WiringError: Somebody is.
+    """
+    info = connection.info
+    if (
+        info.pipeline_status != psycopg.pq.PipelineStatus.OFF
+        # A lost connection has no status; using it says so.
+        or info.transaction_status not in (_Status.IDLE, _Status.UNKNOWN)
+    ):
+        raise WiringError(
+            "the ledger's connection is inside a pipeline or a transaction of somebody "
+            "else, so a view could be released before its charge is committed (C5). "
+            "Use a pool or a connection of its own without pipeline mode; share a "
+            "saver's connection by ledger_from_checkpointer(saver) only."
+        )
+
+
+def roll_back(connection: psycopg.Connection[Any]) -> None:
+    """End the transaction that is open on the connection, if one is.
+
+    On a lost connection there is nothing to do; the server has rolled back.
+    """
     with suppress(psycopg.Error):
-        if is_open(connection):
+        if connection.info.transaction_status in (_Status.INTRANS, _Status.INERROR):
             connection.rollback()
-        if connection.autocommit != autocommit:
-            connection.autocommit = autocommit
 
 
-class _SyncSession(Session):
+class SyncSession(Session):
+    """Runs statements on a connection in autocommit mode."""
+
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
@@ -198,4 +206,5 @@ class _SyncSession(Session):
     def commit(self) -> None:
         with psycopg.Cursor(self._connection) as cursor:
             cursor.execute("COMMIT", prepare=False)
-            committed(cursor.statusmessage)
+            if cursor.statusmessage != "COMMIT":
+                raise psycopg.OperationalError
