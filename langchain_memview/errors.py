@@ -150,3 +150,22 @@ class OperationConflictError(LedgerError):
             "policy; a repeated id must repeat the request. Use a new id for a new "
             "request."
         )
+
+
+def alone(error: MemViewError) -> MemViewError:
+    """Return the error without the frames and errors that it came through.
+
+    They hold memories in local variables, which error reporters read. Raise it outside
+    the `except` block, or it is chained to them again.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def withheld(error: Exception) -> MemViewError:
+    """Return an error that tells the kind of a failure and nothing else about it."""
+    return MemViewError(
+        f"the turn failed with {type(error).__name__} inside the trusted interface, and "
+        "nothing was released. Message and traceback are withheld, because they may "
+        "hold memory text; call the router or scorer by itself to see them."
+    )

@@ -6,6 +6,7 @@ views and nothing else. This module knows no framework; the adapters are in `gra
 """
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
@@ -22,6 +23,8 @@ from langchain_memview.core.backend import Backend
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.mechanism import exponential_mechanism
+from langchain_memview.core.names import named, storable
+from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.release import Release
 from langchain_memview.core.routing import Router
@@ -29,8 +32,12 @@ from langchain_memview.core.scoring import Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.errors import (
     MemoryUnavailableError,
+    MemViewError,
     PositionError,
     SubjectError,
+    WiringError,
+    alone,
+    withheld,
 )
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
@@ -67,18 +74,40 @@ class MemView:
         self.policy = policy
         self._backend = backend
         self._ledger = ledger
+        self._placing = threading.Lock()
         self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
         self._prepare()
 
     def _prepare(self) -> None:
-        """Build every mechanism now: what is wrong is said here, not at a turn."""
-        policy = self.policy
+        """Build every mechanism now: what is wrong is said here, not at a turn.
+
+        Raises:
+            WiringError: The ledger is none, or the scorer's weights are out of range.
+        """
+        if not hasattr(self._ledger, "transact"):
+            raise WiringError(
+                f"{type(self._ledger).__name__} is no ledger. A checkpointer becomes one "
+                "by ledger_from_checkpointer(saver); SqliteLedger(path) is one."
+            )
+        try:
+            self._build()
+        except (ValueError, TypeError) as error:
+            raise WiringError(
+                f"the scorer cannot be used with this policy: {error}. Its private "
+                "weights must be >= 0 with a sum in (0, 1], its public weight >= 0, "
+                "and all of them together at most 1 (Eqs. 5 and 6)."
+            ) from None
+
+    def _build(self) -> None:
+        policy, scorer = self.policy, self.interface.scorer
+        weights = (scorer.relevance_weight, *scorer.support_weights)
+        if min(weights) < 0 or sum(weights) > 1:
+            raise ValueError(f"its weights are {', '.join(map(str, weights))}")
         for slot in policy.slots:
-            charge_set = policy.charge_set(slot)
-            if charge_set:
-                epsilon = policy.budget.epsilon(charge_set, policy.caps)
+            if policy.charge_set(slot):
+                epsilon = policy.epsilon(slot)
                 mechanism = exponential_mechanism(epsilon, self.interface.sensitivity)
                 mechanism.probabilities([0] * len(slot.vocabulary))
 
@@ -116,11 +145,28 @@ class MemView:
             LedgerUnavailableError: The ledger cannot be used; nothing was released.
             OperationConflictError: The id was used for another request.
         """
+        failure: MemViewError
+        try:
+            return self._turn(query, subject, audience, operation, history)
+        except MemViewError as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001 - its text may hold a memory
+            failure = withheld(error)
+        raise alone(failure)
+
+    def _turn(
+        self,
+        query: str,
+        subject: str,
+        audience: str,
+        operation: str,
+        history: AugmentedTranscript,
+    ) -> Release:
         account = self._account(subject, audience)
         if not isinstance(query, str):
             raise SubjectError(f"the query must be a text, got {type(query).__name__}.")
         request = Operation.of(
-            _named("operation", operation),
+            named("operation", operation),
             audience,
             query,
             self.policy.fingerprint,
@@ -171,38 +217,32 @@ class MemView:
             position: A position to write instead; what it held is replaced.
 
         Raises:
-            PositionError: The policy has no such slot or position, the two differ, or
-                every position of the slot is taken.
+            PositionError: The policy has no such slot or position, the two differ,
+                every position of the slot is taken, or the memory is no text.
             SubjectError: The subject is missing or blank.
             MemoryUnavailableError: The backend cannot be reached.
         """
-        _named("subject", subject)
-        place = self._next_position(subject, slot) if position is None else position
-        owner = self.policy.positions.get(place)
-        if owner is None or slot not in ("", owner):
-            where = f"the layout of slot {slot!r}" if slot else "the layout"
-            raise PositionError(
-                f"position {place} is not in {where}; add it to the policy and decide "
-                "which attributes it can hint at."
+        failure: MemViewError
+        try:
+            # One at a time, or two memories would take the same free position.
+            with self._placing:
+                named("subject", subject)
+                storable(text)
+                own = positions_of(self.policy, slot, position)
+                # A position that was named is not looked at before it is replaced.
+                taken = self._backend.written(subject, own) if position is None else ()
+                place = free_position(slot, own, taken)
+                self._backend.write(subject, place, text)
+                return place
+        except (PositionError, SubjectError) as error:
+            failure = error
+        except Exception:  # noqa: BLE001 - its text may hold the memory
+            failure = MemoryUnavailableError(
+                "the memory backend cannot be reached, so nothing is remembered. Check "
+                "that it is reachable and writable, then repeat the call."
             )
-        self._backend.write(subject, place, text)
-        return place
-
-    def _next_position(self, subject: str, slot: str) -> int:
-        own = [p for p, name in self.policy.positions.items() if name == slot]
-        if not own:
-            raise PositionError(
-                f"slot {slot!r} has no position in the layout; the policy has "
-                f"{', '.join(self.policy.slots_by_name)}."
-            )
-        written = self._backend.written(subject, frozenset(own))
-        free = [p for p in own if p not in written]
-        if not free:
-            raise PositionError(
-                f"every position of slot {slot!r} is taken ({len(own)} of {len(own)}); "
-                "name the position to replace, or give the slot more capacity."
-            )
-        return free[0]
+        del text
+        raise alone(failure)
 
     def balances(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
         """Return spent and cap of every attribute, in nats.
@@ -232,7 +272,7 @@ class MemView:
 
     def _account(self, subject: str, audience: str) -> Account:
         return Account.of(
-            self.policy, _named("subject", subject), _named("audience", audience)
+            self.policy, named("subject", subject), named("audience", audience)
         )
 
     def _read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
@@ -255,7 +295,8 @@ class MemView:
                 "the memory backend cannot be reached, so nothing is read, charged or "
                 "released. Repeat the operation under the same id when it is back."
             )
-        return {p: _text(contents.get(p)) for p in positions}
+        found = ((p, contents.get(p)) for p in positions)
+        return {p: text if isinstance(text, str) else "" for p, text in found}
 
     def _release(self, record: Record, ledger: Ledger) -> Release:
         slots = self.policy.slots_by_name
@@ -270,21 +311,3 @@ class MemView:
             record.slots,
             record.replayed,
         )
-
-
-def _text(content: object) -> str:
-    return content if isinstance(content, str) else ""
-
-
-def _named(what: str, value: object) -> str:
-    """Return the value if it is a text that says something.
-
-    Raises:
-        SubjectError: It is missing, blank or no text.
-    """
-    if not isinstance(value, str) or not value.strip():
-        raise SubjectError(
-            f"{what} must be a text that is not blank; it decides whose memory is read "
-            "and whose ledger is charged, so there is no default."
-        )
-    return value

@@ -5,8 +5,10 @@ stems; both are public rules over public words, applied to one text.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import accumulate
 
 import snowballstemmer
 
@@ -36,17 +38,41 @@ def stems(text: str, beginnings: tuple[str, ...] | None = None) -> list[str]:
     return [_stem(token) if token.startswith(beginnings) else token for token in tokens]
 
 
-def cue_pattern(cues: Iterable[str]) -> re.Pattern[str] | None:
-    """Return a pattern that finds any cue in a case-folded text; None for no cues.
+def folded(text: str) -> str:
+    """Return the text case folded, with single spaces for all white space."""
+    return " ".join(text.casefold().split())
 
-    A cue is the beginning of a word: `carb` finds "carbs" and "carbohydrate" but not
-    "escarbot". In a cue of several words, such as `blood pressure`, any white space may
-    stand between them.
+
+class Passages:
+    """Several texts that are searched for cues at once. Private, as the texts are.
+
+    Args:
+        texts: The texts, in the order in which they are numbered from 0.
     """
-    parts = [
-        (r"\b" if cue.strip()[0].isalnum() else r"(?<!\w)")
-        + r"\s+".join(re.escape(word) for word in cue.casefold().split())
-        for cue in cues
-        if cue.strip()
-    ]
-    return re.compile("|".join(parts)) if parts else None
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        parts = [folded(text) for text in texts]
+        # A line break stands nowhere else now, so no cue reaches over it.
+        self._text = "\n".join(parts)
+        self._ends = list(accumulate(len(part) + 1 for part in parts))
+
+    def with_any(self, cues: Iterable[str]) -> set[int]:
+        """Return the numbers of the texts in which a cue begins a word.
+
+        `carb` is found in "carbs" and "carbohydrate" but not in "escarbot"; the words
+        of a cue such as `blood pressure` may have any white space between them.
+
+        Args:
+            cues: Folded cues.
+        """
+        text, found = self._text, set[int]()
+        for cue in cues:
+            at = text.find(cue)
+            while at >= 0:
+                if at and (text[at - 1].isalnum() or text[at - 1] == "_"):
+                    at = text.find(cue, at + 1)
+                    continue
+                number = bisect_right(self._ends, at)
+                found.add(number)
+                at = text.find(cue, self._ends[number])
+        return found

@@ -104,6 +104,7 @@ def _print(accounts: list[StoredAccount]) -> None:
         console.print(
             f"Ledger {account.id[:10]}  policy {account.lineage}{audience}{since}",
             highlight=False,
+            soft_wrap=True,
         )
         table = Table(box=None, pad_edge=False, header_style="bold")
         for title in ("Attribute", "Spent", "", "Cap", "Charges", "Blocked", "Odds"):

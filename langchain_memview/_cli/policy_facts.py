@@ -76,13 +76,13 @@ def slot_facts(policy: Policy) -> list[SlotFacts]:
 
 
 def _slot(policy: Policy, slot: Slot) -> SlotFacts:
-    charges = tuple(sorted(policy.charge_set(slot)))
+    charges = policy.charge_set(slot)
     views = len(slot.vocabulary)
     epsilon, picked = Fraction(0), None
     if charges:
         epsilon = policy.budget.epsilon(charges, policy.caps)
         picked = best_picked(epsilon, views, share_of_gap(policy.document()))
-    reads = tuple(sorted(policy.read_set(slot)))
+    reads = policy.read_set(slot)
     return SlotFacts(slot.name, reads, charges, epsilon, views, picked)
 
 

@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import count
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,18 @@ POLICY = Policy(
     ],
     OnlineBudget(1_000_000),  # no account runs dry while it is measured
 )
+
+
+SENTENCES = (
+    "Was told last spring to watch her blood sugar and to count carbs.",
+    "Likes to cook on Sundays with her sister, mostly Mediterranean food.",
+    "Still owes 9,000 on two credit cards and pays the minimum each month.",
+    "Works in an office across town and is home at seven on most days.",
+    "Goes to the gym on Mondays and Thursdays before breakfast.",
+    "Has two children who do not eat mushrooms.",
+    "Buys vegetables at the market on Saturday morning.",
+)
+"""Memories of an ordinary length; three of the seven contain a cue."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +129,7 @@ def _row(what: str, times: list[float], beside: str, reference: list[float]) -> 
 
 
 def _memories(total: int) -> InMemoryBackend:
-    texts = [f"Memory {i}: owes a loan, counts carbs" for i in range(POSITIONS)]
-    contents = dict(enumerate(texts, 1))
+    contents = dict(enumerate(islice(cycle(SENTENCES), POSITIONS), 1))
     return InMemoryBackend({f"u{i}": contents for i in range(-(-total // POSITIONS))})
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 from langchain_memview.core.amounts import from_ticks, to_ticks
@@ -20,11 +21,13 @@ from langchain_memview.core.policy import Policy
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.errors import OperationConflictError
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def injective(*parts: str | None) -> str:
     """Return a text that differs for any two different sequences of parts."""
     # Not escaped to ASCII: an escape of two surrogates is that of one character.
-    return json.dumps(parts, ensure_ascii=False)
+    return _encode(parts)
 
 
 def hashed(*parts: str | None) -> str:
@@ -66,7 +69,7 @@ class Account:
             policy.groups,
         )
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Return a text that differs for any two different accounts."""
         return injective(self.subject, self.lineage, self.audience)

@@ -9,6 +9,7 @@ reads positions and one that runs a decision inside the ledger's transaction.
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeVar
 
 from langchain_memview.core.accounts import Decide
@@ -20,7 +21,7 @@ from langchain_memview.core.mechanism import (
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.routing import Router, active_slots
-from langchain_memview.core.scoring import Scorer, scores, sensitivity
+from langchain_memview.core.scoring import Scorer, public_prior, scores, sensitivity
 from langchain_memview.core.transcript import AugmentedTranscript
 
 Recorded = TypeVar("Recorded")
@@ -50,7 +51,7 @@ class TrustedInterface:
     router: Router
     scorer: Scorer
 
-    @property
+    @cached_property
     def sensitivity(self) -> Fraction:
         """Return Δu: the scorer's bound, or the larger one that the policy asks for."""
         return max(sensitivity(self.scorer), Fraction(self.policy.sensitivity or 0))
@@ -75,6 +76,7 @@ class TrustedInterface:
         """
         policy = self.policy
         active = active_slots(policy, self.router, query, history)  # l. 1-2
+        priors = {slot.name: public_prior(self.scorer, query, slot) for slot in active}
         contents = read(frozenset().union(*(policy.read_set(s) for s in active)))
         # l. 12 comes first, so that a slow scorer never holds the ledger's lock; the
         # scores of a slot that is not admitted are dropped unseen.
@@ -83,11 +85,10 @@ class TrustedInterface:
                 self.scorer,
                 slot,
                 query,
-                [contents[position] for position in sorted(policy.read_set(slot))],
+                [contents[position] for position in policy.read_set(slot)],
             )
             for slot in active
         }
-        priors = {slot.name: self.scorer.prior(query, slot) for slot in active}
 
         def decide(ledger: Ledger) -> list[SlotRelease]:
             released = []
@@ -110,13 +111,13 @@ class TrustedInterface:
     ) -> tuple[SlotRelease, Ledger]:
         policy, views = self.policy, tuple(slot.vocabulary)
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
-        read_set = tuple(sorted(policy.read_set(slot)))
-        charge_set = tuple(sorted(policy.charge_set(slot)))  # l. 7
+        read_set = policy.read_set(slot)
+        charge_set = policy.charge_set(slot)  # l. 7
         if not charge_set or len(views) == 1:
             # The same view under all adjacent stores, so nothing to pay for (C3).
             best = views[max(range(len(u)), key=u.__getitem__)]
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger
-        epsilon = policy.budget.epsilon(charge_set, policy.caps)  # l. 8
+        epsilon = policy.epsilon(slot)  # l. 8
         if blocked := ledger.blocked_by(charge_set, epsilon):  # l. 9
             view = slot.generic.name  # l. 10
             refused = SlotRelease(

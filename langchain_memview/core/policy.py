@@ -220,16 +220,30 @@ class Policy:
         """Return the slots under their names, in processing order."""
         return {slot.name: slot for slot in self.slots}
 
-    def read_set(self, slot: Slot) -> frozenset[int]:
-        """Return R: the positions that a selection for the slot reads (C4).
+    def read_set(self, slot: Slot) -> tuple[int, ...]:
+        """Return R in ascending order: the positions that a selection reads (C4).
 
         They depend on the slot alone, never on what is stored.
         """
-        return frozenset(slot.read or ())
+        return tuple(slot.read or ())
 
-    def charge_set(self, slot: Slot) -> frozenset[str]:
-        """Return Γ of a selection for the slot (C2); empty when nothing is affected."""
-        return charge_set(self.read_set(slot), self.groups, slot.charge)
+    def charge_set(self, slot: Slot) -> tuple[str, ...]:
+        """Return Γ of a selection for the slot, sorted (C2); empty if none is affected."""
+        return self._charges[slot.name][0]
+
+    def epsilon(self, slot: Slot) -> Fraction:
+        """Return ε of a charged selection for the slot, in nats; 0 if none is affected."""
+        return self._charges[slot.name][1]
+
+    @cached_property
+    def _charges(self) -> Mapping[str, tuple[tuple[str, ...], Fraction]]:
+        # Fixed by the policy, so computed once.
+        charges = {}
+        for slot in self.slots:
+            names = charge_set(self.read_set(slot), self.groups, slot.charge)
+            epsilon = self.budget.epsilon(names, self.caps) if names else Fraction(0)
+            charges[slot.name] = (tuple(sorted(names)), epsilon)
+        return charges
 
 
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:

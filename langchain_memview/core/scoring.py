@@ -19,6 +19,7 @@ from typing import Protocol
 
 from langchain_memview.core.mechanism import GRID
 from langchain_memview.core.policy import Slot
+from langchain_memview.errors import WiringError
 
 Terms = Sequence[float]
 """One value between 0 and 1 per view, in the order of the slot's vocabulary."""
@@ -63,6 +64,30 @@ def sensitivity(scorer: Scorer) -> Fraction:
     return sum(scorer.support_weights, Fraction(0))
 
 
+def public_prior(scorer: Scorer, query: str, slot: Slot) -> tuple[Fraction, ...] | None:
+    """Return the scorer's public weight of each view, checked; None for none.
+
+    It is asked for before anything is read, so whatever is wrong with it is the same
+    for every memory and may be said.
+
+    Raises:
+        WiringError: The weights are not one number >= 0 per view, or are all 0.
+    """
+    weights = scorer.prior(query, slot)
+    if weights is None:
+        return None
+    try:
+        prior = tuple(Fraction(weight) for weight in weights)
+    except (TypeError, ValueError, OverflowError):
+        prior = ()
+    if len(prior) != len(slot.vocabulary) or min(prior) < 0 or not any(prior):
+        raise WiringError(
+            f"the scorer's prior for slot {slot.name!r} must be one number >= 0 per "
+            f"view, {len(slot.vocabulary)} in all and not all 0; nothing was read."
+        )
+    return prior
+
+
 def scores(
     scorer: Scorer, slot: Slot, query: str, contents: Sequence[str]
 ) -> tuple[Fraction, ...]:
@@ -79,17 +104,17 @@ def scores(
         contents: Contents of the slot's read set in position order. Private.
     """
     count = len(slot.vocabulary)
-    public = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
     weights = scorer.support_weights
-    private = _levels(lambda: scorer.support(slot, contents), len(weights), count)
-    return tuple(
-        Fraction(known + found, GRID)
-        for known, found in zip(
-            _weighted((scorer.relevance_weight,), public),
-            _weighted(weights, private),
-            strict=True,
-        )
-    )
+    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
+    total = _weighted(weights, levels)
+    known = scorer.relevance_weight
+    if known:
+        fit = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
+        total = [
+            found + public
+            for found, public in zip(total, _weighted((known,), fit), strict=True)
+        ]
+    return tuple(Fraction(level, GRID) for level in total)
 
 
 def _weighted(weights: Sequence[Fraction], rows: Sequence[Sequence[int]]) -> list[int]:

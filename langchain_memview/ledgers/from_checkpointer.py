@@ -7,6 +7,7 @@ its own transactions there; see `ledgers.sqlite` and `ledgers.postgres`.
 
 import asyncio
 import sqlite3
+from contextlib import suppress
 from typing import Any
 
 from langchain_memview.core.accounts import LedgerStore
@@ -80,13 +81,8 @@ def _path_of(saver: Any) -> str:
     try:
         with saver.lock:
             rows = saver.conn.execute("PRAGMA database_list").fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, AttributeError):
         rows = []
-    if not rows:
-        raise WiringError(
-            "the checkpointer's database cannot be located: its connection is closed "
-            "or belongs to another thread. Open it with check_same_thread=False."
-        )
     return _main_file(rows)
 
 
@@ -103,8 +99,13 @@ def _path_of_async(saver: Any) -> str:
         async with saver.conn.execute("PRAGMA database_list") as cursor:
             return list(await cursor.fetchall())
 
-    future = asyncio.run_coroutine_threadsafe(rows(), saver.loop)
-    path = _main_file(future.result(_LOCATE_SECONDS))
+    found: list[tuple[int, str, str]] = []
+    # In a loop that has ended, nobody would ever answer.
+    if saver.loop.is_running():
+        future = asyncio.run_coroutine_threadsafe(rows(), saver.loop)
+        with suppress(sqlite3.Error, ValueError):
+            found = future.result(_LOCATE_SECONDS)
+    path = _main_file(found)
     if not path:
         raise WiringError(
             "this AsyncSqliteSaver is on ':memory:', so what was spent would be "
@@ -122,4 +123,11 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def _main_file(rows: list[tuple[int, str, str]]) -> str:
+    if not rows:
+        raise WiringError(
+            "the checkpointer's database cannot be located: its connection is closed, "
+            "belongs to another thread or to an event loop that has ended. Use the "
+            "ledger while the checkpointer is open, and open a SqliteSaver's connection "
+            "with check_same_thread=False."
+        )
     return next((file for _, name, file in rows if name == "main"), "")

@@ -8,6 +8,7 @@ language of the queries.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from typing_extensions import override
 
@@ -39,11 +40,14 @@ class KeywordRouter(Router):
             )
         )
 
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        # Words that cannot match are not stemmed: a 1 MB query stays cheap.
+        return tuple({_root(s) for _, phrase in self.phrases for s in phrase})
+
     @override
     def active_slots(self, query: str, history: AugmentedTranscript) -> frozenset[str]:
-        # Words that cannot match are not stemmed: a 1 MB query stays cheap.
-        beginnings = tuple({_root(s) for _, phrase in self.phrases for s in phrase})
-        words = stems(query, beginnings)
+        words = stems(query, self._beginnings)
         found = frozenset(words)
         text = f" {' '.join(words)} "
         return frozenset(

@@ -7,7 +7,6 @@ of the clamp. A cue is the beginning of a word. Cues see neither negation nor wh
 when: "my brother owes" speaks for `owes` as "I owe" would not.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing_extensions import override
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.scoring import Scorer, Terms
 from langchain_memview.core.views import View
-from langchain_memview.words import cue_pattern
+from langchain_memview.words import Passages, folded
 
 
 @dataclass(frozen=True)
@@ -41,32 +40,28 @@ class CueScorer(Scorer):
 
     @override
     def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
-        return [support_by_cues(tuple(slot.vocabulary.values()), contents)]
+        return [support_by_cues(tuple(slot.vocabulary.values()), Passages(contents))]
 
     @override
     def prior(self, query: str, slot: Slot) -> None:
         return None
 
 
-def support_by_cues(views: tuple[View, ...], contents: Sequence[str]) -> list[float]:
+def support_by_cues(views: tuple[View, ...], passages: Passages) -> list[float]:
     """Return the share of cue hits of each view, the generic view (first) by absence.
 
     Args:
         views: The vocabulary, generic view first.
-        contents: Contents of the read set. Private, and so is the result.
+        passages: Contents of the read set. Private, and so is the result.
     """
-    patterns = _patterns(views)
-    folded = [text.casefold() for text in contents]
-    hits = [
-        sum(pattern.search(text) is not None for text in folded) if pattern else 0
-        for pattern in patterns
-    ]
-    most = max(hits[1:], default=0)
+    hits = [len(passages.with_any(folded_cues(view))) for view in views[1:]]
+    most = max(hits, default=0)
     if not most:
-        return [1.0] + [0.0] * (len(views) - 1)
-    return [0.0] + [count / most for count in hits[1:]]
+        return [1.0] + [0.0] * len(hits)
+    return [0.0] + [count / most for count in hits]
 
 
 @lru_cache(maxsize=1024)
-def _patterns(views: tuple[View, ...]) -> tuple[re.Pattern[str] | None, ...]:
-    return tuple(cue_pattern(view.cues) for view in views)
+def folded_cues(view: View) -> tuple[str, ...]:
+    """Return the view's cues as `Passages` compares them."""
+    return tuple(cue for cue in map(folded, view.cues) if cue)

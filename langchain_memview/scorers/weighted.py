@@ -14,7 +14,6 @@ Each term is clamped to [0, 1], so Δu is the weight of c plus the weight of s: 
 the paper's weights. Any policy weights may be used.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,8 +24,8 @@ from typing_extensions import override
 from langchain_memview.core.policy import ScoreWeights, Slot
 from langchain_memview.core.scoring import Scorer, Terms
 from langchain_memview.core.views import View
-from langchain_memview.scorers.cue import support_by_cues
-from langchain_memview.words import cue_pattern, stems
+from langchain_memview.scorers.cue import folded_cues, support_by_cues
+from langchain_memview.words import Passages, stems
 
 
 @dataclass(frozen=True)
@@ -63,14 +62,11 @@ class WeightedScorer(Scorer):
     @override
     def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
         views = tuple(slot.vocabulary.values())
-        compatibility = support_by_cues(views, contents)
-        folded = [text.casefold() for text in contents]
+        passages = Passages(contents)
+        compatibility = support_by_cues(views, passages)
         specificity = [compatibility[0]]
         for view in views[1:]:
-            found = [
-                any(pattern.search(text) for text in folded)
-                for pattern in _cue_patterns(view)
-            ]
+            found = [bool(passages.with_any([cue])) for cue in folded_cues(view)]
             specificity.append(sum(found) / len(found) if found else 0.0)
         return [compatibility, specificity]
 
@@ -82,9 +78,3 @@ class WeightedScorer(Scorer):
 @lru_cache(maxsize=1024)
 def _view_stems(view: View) -> frozenset[str]:
     return frozenset(stems(" ".join([view.say, *view.cues])))
-
-
-@lru_cache(maxsize=1024)
-def _cue_patterns(view: View) -> tuple[re.Pattern[str], ...]:
-    found = (cue_pattern([cue]) for cue in view.cues)
-    return tuple(pattern for pattern in found if pattern)

@@ -37,7 +37,24 @@ def seeded_memview(
         ledger: As in `MemView`.
         seed: Any whole number; equal seeds give equal coins for equal calls.
     """
-    return _SeededMemView(policy, backend, ledger=ledger, seed=seed)
+    return memview_with(seeded_draw(seed), policy, backend, ledger=ledger)
+
+
+def memview_with(
+    draw: Draw, policy: Policy, backend: Backend, *, ledger: LedgerStore
+) -> MemView:
+    """Return a `MemView` that draws as the function says, and which is NOT PRIVATE.
+
+    With a draw that ignores the scores, everything that still differs between two
+    memories has leaked by another way.
+
+    Args:
+        draw: Given mechanism, scores and prior, returns the index of a view.
+        policy: As in `MemView`.
+        backend: As in `MemView`.
+        ledger: As in `MemView`.
+    """
+    return _DrawnMemView(policy, backend, ledger=ledger, draw=draw)
 
 
 def seeded_draw(seed: int) -> Draw:
@@ -67,10 +84,10 @@ def _coins(seed: int, number: int) -> Callable[[int], int]:
 
 
 @dataclass(frozen=True)
-class _SeededInterface(TrustedInterface):
-    """The trusted interface with its one seam, the draw, set to the seed's."""
+class _DrawnInterface(TrustedInterface):
+    """The trusted interface with its one seam, the draw, set from outside."""
 
-    seeded: Draw
+    own_draw: Draw
 
     @override
     def turn(
@@ -81,20 +98,18 @@ class _SeededInterface(TrustedInterface):
         transact: Callable[[Decide], Recorded],
         draw: Draw | None = None,
     ) -> Recorded:
-        return super().turn(query, history, read, transact, draw or self.seeded)
+        return super().turn(query, history, read, transact, draw or self.own_draw)
 
 
-class _SeededMemView(MemView):
+class _DrawnMemView(MemView):
     def __init__(
-        self, policy: Policy, backend: Backend, *, ledger: LedgerStore, seed: int
+        self, policy: Policy, backend: Backend, *, ledger: LedgerStore, draw: Draw
     ) -> None:
         super().__init__(policy, backend, ledger=ledger)
         own = self.interface
-        self.interface = _SeededInterface(
-            own.policy, own.router, own.scorer, seeded_draw(seed)
-        )
+        self.interface = _DrawnInterface(own.policy, own.router, own.scorer, draw)
 
     @override
     def __repr__(self) -> str:
         """Return the name of the policy and the warning."""
-        return f"MemView({self.policy.name!r}, seeded: not private)"
+        return f"MemView({self.policy.name!r}, injected draws: not private)"

@@ -48,7 +48,7 @@ def test_one_position_is_in_two_groups():
 
 def test_what_a_selection_is_charged_to():
     policy = meal_policy()
-    assert {s.name: policy.charge_set(s) for s in policy.slots} == {
+    assert {s.name: set(policy.charge_set(s)) for s in policy.slots} == {
         "health": {"type2_diabetes"},
         "food": {"type2_diabetes", "severe_debt"},
         "finance": {"severe_debt"},

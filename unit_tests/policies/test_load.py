@@ -149,7 +149,7 @@ def test_every_optional_key_reaches_the_policy() -> None:
         sensitivity=1,
         scope="audience",
     )
-    assert policy.charge_set(policy.slots[0]) == {"debt", "diet"}
+    assert policy.charge_set(policy.slots[0]) == ("debt", "diet")
 
 
 def test_the_error_holds_every_problem_and_its_message_is_the_report() -> None:
