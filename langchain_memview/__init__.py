@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_memview.graph.state import MemViewState
     from langchain_memview.ledgers.from_checkpointer import ledger_from_checkpointer
     from langchain_memview.ledgers.in_memory import InMemoryLedger
+    from langchain_memview.ledgers.postgres import PostgresLedger
     from langchain_memview.ledgers.sqlite import SqliteLedger
     from langchain_memview.memview import MemView
     from langchain_memview.policies.load import load_policy
@@ -37,6 +38,7 @@ _HOMES = {
     "OnlineBudget": "core.budget",
     "Policy": "core.policy",
     "PolicyError": "errors",
+    "PostgresLedger": "ledgers.postgres",
     "PreallocatedBudget": "core.budget",
     "ProtectedAttribute": "core.policy",
     "Release": "core.release",
@@ -60,6 +62,7 @@ __all__ = [
     "OnlineBudget",
     "Policy",
     "PolicyError",
+    "PostgresLedger",
     "PreallocatedBudget",
     "ProtectedAttribute",
     "Release",

@@ -17,6 +17,7 @@ NAMES = [
     "OnlineBudget",
     "Policy",
     "PolicyError",
+    "PostgresLedger",
     "PreallocatedBudget",
     "ProtectedAttribute",
     "Release",
@@ -56,3 +57,17 @@ def test_importing_the_package_imports_no_framework():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
+def test_without_the_driver_the_postgres_ledger_says_what_to_install(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from langchain_memview import SqliteLedger\n"
+        "try: from langchain_memview import PostgresLedger\n"
+        "except ImportError as error: print(error)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.endswith('pip install "langchain-memview[postgres]"\n')

@@ -1,61 +1,44 @@
-"""`memview ledger`: what was spent, read from a ledger file without changing it."""
+"""`memview ledger`: what was spent, read from a ledger without changing it."""
 
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from langchain_memview.errors import LedgerError
-from langchain_memview.ledgers.reading import StoredAccount, stored_accounts
+from langchain_memview._cli.ledger_audit import export, verify
+from langchain_memview._cli.ledger_place import Json, Place, Subject, reader_of
+from langchain_memview.ledgers.places import place_name
+from langchain_memview.ledgers.reading import StoredAccount
 
 app = typer.Typer(
     no_args_is_help=True, help="Read a ledger: spent amounts, caps, charges."
 )
+app.command()(verify)
+app.command()(export)
 
 _BAR = 24
 
 
-@app.callback()
-def _group() -> None:
-    """Keep `show` a command of its own, although it is the only one."""
-
-
 @app.command()
-def show(
-    file: Annotated[Path, typer.Argument(help="The ledger's SQLite file.")],
-    subject: Annotated[
-        str | None, typer.Option(help="Only the accounts of this person.")
-    ] = None,
-    *,
-    json_: Annotated[
-        bool, typer.Option("--json", help="One JSON document on stdout.")
-    ] = False,
-) -> None:
+def show(place: Place, subject: Subject = None, *, json_: Json = False) -> None:
     """Show spent and cap of every protected attribute, account by account."""
-    accounts, failure = _read(file, subject)
-    if failure:
-        typer.echo(f"{file}: {failure}", err=True)
-        raise typer.Exit(3)
+    with reader_of(place) as reader:
+        accounts = list(reader.accounts(subject))
+        shown = document(accounts)
     if json_:
-        typer.echo(json.dumps(document(accounts), indent=1))
+        typer.echo(json.dumps(shown, indent=1))
         return
     if not accounts:
         whose = f"of {subject!r} " if subject is not None else ""
-        typer.echo(f"{file} holds no account {whose}yet: nothing has been spent.")
+        typer.echo(
+            f"{place_name(place)} holds no account {whose}yet: nothing has been spent."
+        )
         return
     _print(accounts)
-
-
-def _read(file: Path, subject: str | None) -> tuple[list[StoredAccount], str]:
-    try:
-        return stored_accounts(file, subject), ""
-    except LedgerError as error:
-        return [], str(error)
 
 
 def document(accounts: list[StoredAccount]) -> dict[str, Any]:

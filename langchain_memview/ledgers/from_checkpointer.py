@@ -2,7 +2,7 @@
 
 A ledger inside graph state is no cap: a fork, a new thread, `update_state` or a second
 process resets it. So the ledger gets its own tables in the checkpointer's database and
-its own transactions there; see `ledgers.sqlite`.
+its own transactions there; see `ledgers.sqlite` and `ledgers.postgres`.
 """
 
 import asyncio
@@ -24,8 +24,9 @@ def ledger_from_checkpointer(
     """Return a ledger in the database of a checkpointer.
 
     Args:
-        saver: A `SqliteSaver` or `AsyncSqliteSaver` on a file; with `allow_ephemeral`
-            also an `InMemorySaver` or a saver on `:memory:`.
+        saver: A `SqliteSaver` or `AsyncSqliteSaver` on a file, or a `PostgresSaver` or
+            `AsyncPostgresSaver` on a connection or pool without pipeline mode; with
+            `allow_ephemeral` also an `InMemorySaver` or a saver on `:memory:`.
         allow_ephemeral: Accept a ledger that ends with the process, together with the
             saver's own conversation. What was spent is forgotten then.
 
@@ -41,11 +42,27 @@ def ledger_from_checkpointer(
     if "SqliteSaver" in kinds:
         path = _path_of(saver)
         return SqliteLedger(path) if path else _ephemeral(allowed=allow_ephemeral)
+    if not kinds.isdisjoint(("PostgresSaver", "AsyncPostgresSaver")):
+        return _on_postgres(saver)
     raise WiringError(
         f"{type(saver).__name__} keeps its checkpoints where no ledger can be charged "
-        "atomically (C5). Two choices: use a SqliteSaver or AsyncSqliteSaver, or give "
-        "the ledger a database of its own: SqliteLedger('ledger.sqlite')."
+        "atomically (C5). Two choices: use a SqliteSaver, a PostgresSaver or the "
+        "asynchronous one of either, or give the ledger a database of its own: "
+        "SqliteLedger('ledger.sqlite')."
     )
+
+
+def _on_postgres(saver: Any) -> LedgerStore:
+    from langchain_memview.ledgers.postgres import PostgresLedger
+
+    if saver.pipe is not None:
+        raise WiringError(
+            "this saver is in pipeline mode, where a view could leave before its charge "
+            "is committed (C5). Open it without `pipeline=True`."
+        )
+    # Only an asynchronous saver has a loop, and then a lock that is of no use here.
+    loop = getattr(saver, "loop", None)
+    return PostgresLedger(saver.conn, lock=None if loop else saver.lock, loop=loop)
 
 
 def _ephemeral(*, allowed: bool) -> InMemoryLedger:

@@ -1,0 +1,129 @@
+"""A private PostgreSQL server for the tests that need one: a temporary folder, a socket.
+
+It is the real server of the Debian package `postgresql`. When it is missing these tests
+fail; a ledger that was never run against its database has not been tested.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running server. It refuses to be root, so root runs it as somebody else."""
+
+    programs: Path
+    folder: Path
+    user: str | None
+
+    def control(self, *arguments: str) -> None:
+        self.run("pg_ctl", "-D", f"{self.folder}/data", "-w", *arguments)
+
+    def start(self) -> None:
+        # Not fsync = off: what is tested is what is promised.
+        options = f"-c listen_addresses= -c unix_socket_directories={self.folder}"
+        self.control("-l", f"{self.folder}/log", "-o", options, "start")
+
+    def stop(self) -> None:
+        self.control("-m", "immediate", "stop")
+
+    def run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self.programs / program, *arguments],
+            user=self.user,
+            group=self.user and pwd.getpwnam(self.user).pw_gid,
+            extra_groups=[] if self.user else None,
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+        )
+
+    def database(self) -> str:
+        """Return the address of an empty schema, a new one at each call."""
+        schema = f"s{next(_numbers)}"
+        address = f"host={self.folder} user=memview dbname=postgres"
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}")
+        return (
+            f"postgresql:///postgres?host={self.folder}&user=memview"
+            f"&options=-csearch_path%3D{schema}"
+        )
+
+    @contextmanager
+    def passwords(self) -> Iterator[None]:
+        """Let only those in who know their password, for a while."""
+        rules = self.folder / "data" / "pg_hba.conf"
+        before = rules.read_text()
+        rules.write_text("local all all scram-sha-256\n")
+        self.control("reload")
+        try:
+            yield
+        finally:
+            rules.write_text(before)
+            self.control("reload")
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+
+def _programs() -> Path:
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not versions:
+        pytest.fail(
+            "PostgreSQL is missing, and the tests of its ledger need a real server. "
+            "Install it with `.ci/postgres`, or `apt-get install postgresql`."
+        )
+    return versions[-1].parent
+
+
+def _server_user() -> str | None:
+    if os.getuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    user = _server_user()
+    # A short path: that of a socket has room for a hundred characters.
+    folder = Path(tempfile.mkdtemp(prefix="memview-pg-"))
+    try:
+        if user:
+            os.chown(folder, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+        server = Cluster(_programs(), folder, user)
+        server.run(
+            *("initdb", "-D", f"{folder}/data", "-U", "memview", "-A", "trust"),
+            *("-E", "UTF8", "--no-sync"),
+        )
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def address(cluster: Cluster) -> str:
+    """The address of an empty database schema."""
+    return cluster.database()
