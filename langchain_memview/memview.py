@@ -58,6 +58,9 @@ class MemView:
         scorer: Scores views from memories; by default the paper's weighted scorer if
             the policy gives its weights, else the cue scorer.
         router: Maps a query to slots; by default by the policy's `when` words.
+
+    Raises:
+        WiringError: A part is none of its kind, or the scorer's weights are out of range.
     """
 
     def __init__(
@@ -69,6 +72,11 @@ class MemView:
         scorer: Scorer | None = None,
         router: Router | None = None,
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise WiringError(
+                f"{type(policy).__name__} is no policy. load_policy(path) reads a file; "
+                "Policy(...) makes one."
+            )
         if scorer is None:
             scorer = WeightedScorer(policy.scorer) if policy.scorer else CueScorer()
         self.policy = policy
@@ -84,8 +92,14 @@ class MemView:
         """Build every mechanism now: what is wrong is said here, not at a turn.
 
         Raises:
-            WiringError: The ledger is none, or the scorer's weights are out of range.
+            WiringError: Backend or ledger is none, or the scorer's weights are out of
+                range.
         """
+        if not hasattr(self._backend, "written"):
+            raise WiringError(
+                f"{type(self._backend).__name__} is no backend. InMemoryBackend() and "
+                "ChromaBackend(directory) are two."
+            )
         if not hasattr(self._ledger, "transact"):
             raise WiringError(
                 f"{type(self._ledger).__name__} is no ledger. A checkpointer becomes one "

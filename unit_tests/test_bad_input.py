@@ -173,7 +173,7 @@ def test_a_position_outside_the_layout_is_refused(position):
 )
 def test_a_slot_that_the_policy_does_not_have_is_refused(where):
     view = memview(UntouchedBackend())
-    with pytest.raises(PositionError, match="layout") as caught:
+    with pytest.raises(PositionError, match=r"layout|pass slot=") as caught:
         view.remember("ana", "owes", **where)
     assert shown(caught.value) == []
 
@@ -433,6 +433,14 @@ async def test_the_asynchronous_turn_shows_no_memory_either(tmp_path):
             await view.aturn("dinner", subject="ana", audience="app", operation="t2")
     assert shown(caught.value) == []
     ledger.close()
+
+
+@pytest.mark.parametrize("ledger", [None, object(), {}])
+def test_something_that_is_no_backend_or_policy_is_refused_when_it_is_built(ledger):
+    with pytest.raises(WiringError, match="is no backend"):
+        MemView(POLICY, ledger, ledger=InMemoryLedger())
+    with pytest.raises(WiringError, match="is no policy"):
+        MemView(ledger, InMemoryBackend(), ledger=InMemoryLedger())
 
 
 @pytest.mark.parametrize("ledger", [None, object(), {}])

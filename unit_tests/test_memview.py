@@ -151,7 +151,9 @@ def test_memories_take_the_positions_of_their_slot_in_order():
     for slot, position in (("pets", 1), ("", 9), ("food", 9)):
         with pytest.raises(PositionError, match="is not in the layout"):
             memview.remember("ana", "x", slot=slot, position=position)
-    for slot in ("sports", "void", ""):
+    with pytest.raises(PositionError, match="pass slot= or position="):
+        memview.remember("ana", "x")
+    for slot in ("sports", "void"):
         with pytest.raises(PositionError, match="has no position in the layout"):
             memview.remember("ana", "x", slot=slot)
 

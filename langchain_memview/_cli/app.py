@@ -16,6 +16,7 @@ from langchain_memview._cli import demo, ledger, policy
 app = typer.Typer(
     name="memview",
     help="Long-term memory whose whole transcript is private, per attribute.",
+    epilog="Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 could not run.",
     no_args_is_help=True,
     # A traceback with local variables could print what must not be printed (C6).
     pretty_exceptions_enable=False,

@@ -39,6 +39,10 @@ def show(place: Place, subject: Subject = None, *, json_: Json = False) -> None:
         )
         return
     _print(accounts)
+    if subject is not None and len(accounts) > 1:
+        # Whoever sees all of them can add up what each one reveals.
+        sums = ", ".join(f"{n} {float(s):.2f}" for n, s in _sums(accounts).items())
+        typer.echo(f"All {len(accounts)} accounts of this person together: {sums}.")
 
 
 def document(accounts: list[StoredAccount]) -> dict[str, Any]:

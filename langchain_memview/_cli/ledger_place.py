@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from langchain_memview.errors import LedgerError
+from langchain_memview.errors import LedgerError, LedgerUnavailableError
 from langchain_memview.ledgers.places import place_name
 from langchain_memview.ledgers.reading import LedgerReader, reading
 
@@ -32,6 +32,11 @@ def reader_of(place: str) -> Iterator[LedgerReader]:
     try:
         with reading(place) as reader:
             yield reader
+    except LedgerUnavailableError:
+        failure = (
+            "the ledger cannot be read: there is no such file or server, or what is "
+            "there is no MemView ledger."
+        )
     except (LedgerError, ImportError) as error:
         failure = str(error)
     if failure:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from langchain_memview.core.policy import Policy
     from langchain_memview.policies import Finding
 
-app = typer.Typer(no_args_is_help=True, help="Check, show and edit a policy file.")
+app = typer.Typer(no_args_is_help=True, help="Check and show a policy file.")
 
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}

@@ -24,6 +24,8 @@ def positions_of(policy: Policy, slot: str, position: int | None) -> frozenset[i
     layout = policy.positions
     if position is None:
         own = frozenset(p for p, name in layout.items() if name == slot)
+        if not slot:
+            raise PositionError("say where the memory goes: pass slot= or position=.")
         if not own:
             raise PositionError(
                 f"slot {slot!r} has no position in the layout; the policy has "

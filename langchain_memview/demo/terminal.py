@@ -50,8 +50,9 @@ class Screen:
             self._print("Views are drawn with fresh coins: every tour is another one.")
         else:
             self._print(
-                f"Draws use seed {seed}, so that this tour can be repeated. The library "
-                "never does that: whoever knows the seed can undo the noise, so there "
+                f"Draws use seed {seed}, so that this tour can be repeated; the default "
+                "one was picked to show the paper's Figure 2. The library never does "
+                "that: whoever knows the seed can undo the noise, so there "
                 "is no privacy. Real coins: --seed random."
             )
         self._print(

@@ -90,7 +90,7 @@ def subject_of(runtime: Runtime[Any], field: str) -> str:
         raise SubjectError(
             f"{source} names no subject; it decides whose memory is read and whose "
             "ledger is charged, so there is no default. Invoke the graph with "
-            f"context={{{field!r}: ...}}."
+            f"context={{{field!r}: ...}}, a text that is not blank."
         )
     return value
 

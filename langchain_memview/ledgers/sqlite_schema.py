@@ -100,7 +100,12 @@ def prepared(connection: sqlite3.Connection) -> bytes:
         LedgerVersionError: A newer version of the package wrote the ledger.
         sqlite3.Error: The database cannot be read or written, or is damaged.
     """
+    # Asked for first: all tables are made at once, so accounts without a format have
+    # lost it, and with a new key every one of them would look unspent.
+    has_accounts = _exists(connection, "memview_account")
     if _meta(connection, "format") is None:
+        if has_accounts:
+            raise sqlite3.DatabaseError
         # One transaction: another process sees all of it, with one key, or nothing.
         connection.executescript(
             f"BEGIN IMMEDIATE;{_SCHEMA}"  # noqa: S608 - constants and hex digits
@@ -119,11 +124,15 @@ def prepared(connection: sqlite3.Connection) -> bytes:
     return key
 
 
-def _meta(connection: sqlite3.Connection, name: str) -> str | None:
-    exists = connection.execute(
-        "SELECT 1 FROM sqlite_master WHERE name = 'memview_meta'"
+def _exists(connection: sqlite3.Connection, table: str) -> bool:
+    found = connection.execute(
+        "SELECT 1 FROM sqlite_master WHERE name = ?", (table,)
     ).fetchone()
-    if not exists:
+    return found is not None
+
+
+def _meta(connection: sqlite3.Connection, name: str) -> str | None:
+    if not _exists(connection, "memview_meta"):
         return None
     row = connection.execute(
         "SELECT value FROM memview_meta WHERE name = ?", (name,)

@@ -172,6 +172,7 @@ def test_a_ledger_of_a_newer_format_is_not_touched(
 @pytest.mark.parametrize(
     "sql",
     [
+        "DROP TABLE memview_meta",
         "DROP TABLE memview_balance",
         "DROP TABLE memview_release",
         "UPDATE memview_meta SET value = 'x' WHERE name = 'format'",
