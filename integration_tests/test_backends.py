@@ -15,7 +15,7 @@ from pytest_socket import disable_socket
 
 from langchain_memview.backends import ChromaBackend, InMemoryBackend, chroma
 from langchain_memview.core.backend import Backend
-from langchain_memview.errors import MemoryUnavailableError
+from langchain_memview.errors import MemoryUnavailableError, WiringError
 from langchain_memview.testing.backends import BackendConformance
 from langchain_memview.testing.canary import private_text_in
 
@@ -48,16 +48,16 @@ def test_two_backends_of_a_process_share_one_client(tmp_path: Path) -> None:
     one, two = ChromaBackend(tmp_path), ChromaBackend(tmp_path / "." / "")
     one.write("ana", 1, "Has debts.")
     assert two.read("ana", {1}) == {1: "Has debts."}
-    assert one._collection._client is two._collection._client
+    assert collection(tmp_path)._client is collection(tmp_path)._client
+    assert len([key for key in chroma._collections if key[0] == tmp_path]) == 1
 
 
 def test_chroma_has_no_embedding_model_and_one_constant_vector(tmp_path: Path) -> None:
     backend = ChromaBackend(tmp_path)
     for position, text in enumerate(["Has debts.", "", "Has savings."]):
         backend.write("ana", position, text)
-    collection = backend._collection
-    assert collection._embedding_function is None
-    held = collection.get(include=["embeddings"])["embeddings"]
+    assert collection(tmp_path)._embedding_function is None
+    held = collection(tmp_path).get(include=["embeddings"])["embeddings"]
     assert held.tolist() == [[0.0]] * 3
 
 
@@ -68,6 +68,14 @@ def test_a_read_never_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delattr(chromadb.Collection, name, raising=False)
     assert backend.read("ana", {1, 2}) == {1: "Has debts."}
     assert backend.written("ana", {1, 2}) == {1}
+
+
+@pytest.mark.parametrize("name", ["", "ab", "_ab", "a b", "a" * 513, "naïve"])
+def test_a_collection_name_that_chroma_refuses_is_a_clear_error(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(WiringError, match="Use 3 to 512 letters"):
+        ChromaBackend(tmp_path, name)
 
 
 # -- another process -----------------------------------------------------------------
@@ -211,6 +219,10 @@ c.execute("BEGIN EXCLUSIVE")
 print("held", flush=True)
 sys.stdin.read()
 """
+
+
+def collection(directory: Path) -> chromadb.Collection:
+    return chroma._opened(directory, "memview", until=0)
 
 
 def no_answer() -> pytest.RaisesExc[MemoryUnavailableError]:

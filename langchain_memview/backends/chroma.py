@@ -8,10 +8,16 @@ Chroma keeps one set of files per directory, so this process opens one client pe
 directory and shares it. The files can be opened by another process as well. Chroma waits
 for another process's transaction without an end, so every call runs in a thread of its
 own, and whoever has no answer within the time limit gets `MemoryUnavailableError`.
+
+A write that fails, on a full disk for example, can leave Chroma with an open transaction
+for which its own next write waits. So after any failure the client is closed, and the
+next call opens a new one.
 """
 
 import json
+import re
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import Future
@@ -26,13 +32,14 @@ from typing_extensions import override
 
 from langchain_memview.backends.file_locks import wait_for_other_processes
 from langchain_memview.core.backend import Backend
-from langchain_memview.errors import MemoryUnavailableError
+from langchain_memview.errors import MemoryUnavailableError, WiringError
 
 _SECONDS = 8.0
 _WAIT_SECONDS = 7.0
 _VECTOR = [0.0]
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
-_clients: dict[Path, Any] = {}
+_collections: dict[tuple[Path, str], Any] = {}
 # One lock per directory: an opening that hangs holds up no other directory.
 _opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
@@ -48,15 +55,19 @@ class ChromaBackend(Backend):
 
     Raises:
         MemoryUnavailableError: The directory cannot be opened within 10 seconds.
+        WiringError: Chroma does not allow the name of the collection.
     """
 
     def __init__(self, directory: str | Path, collection: str = "memview") -> None:
         self._directory = Path(directory).resolve()
-        self._collection = self._write_call(
-            lambda: _client(self._directory).get_or_create_collection(
-                collection, embedding_function=None
+        self._name = collection
+        if not _NAME.fullmatch(collection):
+            raise WiringError(
+                f"Chroma does not allow {collection!r} as the name of a collection. Use 3 "
+                "to 512 letters, digits, dots, dashes or underscores, with a letter or "
+                "digit at both ends."
             )
-        )
+        self._call(lambda _: None)
 
     @override
     def __repr__(self) -> str:
@@ -67,8 +78,8 @@ class ChromaBackend(Backend):
         ids = {_id(subject, position): position for position in positions}
         if not ids:
             return {}
-        found = _answer(
-            lambda: self._collection.get(ids=list(ids), include=["documents"])
+        found = self._call(
+            lambda collection: collection.get(ids=list(ids), include=["documents"])
         )
         return {
             ids[key]: text
@@ -78,7 +89,7 @@ class ChromaBackend(Backend):
     @override
     def write(self, subject: str, position: int, text: str) -> None:
         self._write_call(
-            lambda: self._collection.upsert(
+            lambda collection: collection.upsert(
                 ids=[_id(subject, position)],
                 documents=[text],
                 embeddings=[_VECTOR],
@@ -92,12 +103,28 @@ class ChromaBackend(Backend):
 
     @override
     def forget(self, subject: str) -> None:
-        self._write_call(lambda: self._collection.delete(where={"subject": subject}))
+        self._write_call(
+            lambda collection: collection.delete(where={"subject": subject})
+        )
 
-    def _write_call(self, call: Callable[[], Answer]) -> Answer:
+    def _write_call(self, use: Callable[[Any], Answer]) -> Answer:
+        return self._call(use, wait=_wait)
+
+    def _call(
+        self,
+        use: Callable[[Any], Answer],
+        wait: Callable[[Path, float], None] = lambda _, __: None,
+    ) -> Answer:
+        until = time.monotonic() + _WAIT_SECONDS
+
         def work() -> Answer:
-            wait_for_other_processes(self._directory / "chroma.sqlite3", _WAIT_SECONDS)
-            return call()
+            wait(self._directory, until)
+            collection = _opened(self._directory, self._name, until)
+            try:
+                return use(collection)
+            except BaseException:
+                _closed(self._directory)
+                raise
 
         return _answer(work)
 
@@ -107,22 +134,43 @@ def _id(subject: str, position: int) -> str:
     return json.dumps([subject, position], ensure_ascii=False)
 
 
-def _client(directory: Path) -> Any:
+def _wait(directory: Path, until: float) -> None:
+    wait_for_other_processes(directory / "chroma.sqlite3", until)
+
+
+def _opened(directory: Path, name: str, until: float) -> Any:
+    key = (directory, name)
     with _opening[directory]:
-        if directory not in _clients:
-            _clients[directory] = _opened(str(directory))
-        return _clients[directory]
+        if key not in _collections:
+            _wait(directory, until)
+            try:
+                client = chromadb.PersistentClient(
+                    str(directory), settings=Settings(anonymized_telemetry=False)
+                )
+                _collections[key] = client.get_or_create_collection(
+                    name, embedding_function=None
+                )
+            except BaseException:
+                _close(directory)
+                raise
+        return _collections[key]
 
 
-def _opened(directory: str) -> Any:
-    try:
-        return chromadb.PersistentClient(
-            directory, settings=Settings(anonymized_telemetry=False)
-        )
-    except BaseException:
-        # Chroma remembers what it could not start, and would never try again.
-        SharedSystemClient._identifier_to_system.pop(directory, None)  # noqa: SLF001
-        raise
+def _closed(directory: Path) -> None:
+    with _opening[directory]:
+        _close(directory)
+
+
+def _close(directory: Path) -> None:
+    for key in [key for key in _collections if key[0] == directory]:
+        del _collections[key]
+    # Chroma keeps its own reference, also of what it could not start, and would
+    # give it out again.
+    kept = SharedSystemClient._identifier_to_system  # noqa: SLF001
+    system = kept.pop(str(directory), None)
+    with suppress(Exception):
+        if system is not None:
+            system.stop()
 
 
 def _answer(call: Callable[[], Answer]) -> Answer:

@@ -21,21 +21,20 @@ _FLOCK = "hhqqi"  # type, whence, start, length, process
 _files: dict[Path, int] = {}
 
 
-def wait_for_other_processes(path: Path, seconds: float) -> None:
+def wait_for_other_processes(path: Path, until: float) -> None:
     """Return when no other process holds a lock on a SQLite file, at once if none does.
 
     Where the operating system cannot be asked, it returns at once.
 
     Args:
         path: The database file; it need not exist.
-        seconds: How long to wait.
+        until: When to give up, on the clock of `time.monotonic`.
 
     Raises:
         TimeoutError: Another process has held a lock all the time.
     """
-    deadline = time.monotonic() + seconds
     while _held_elsewhere(path):
-        if time.monotonic() > deadline:
+        if time.monotonic() > until:
             raise TimeoutError
         time.sleep(0.005)
 
