@@ -5,7 +5,7 @@
 end. It prints two tables, or one document with `--json`.
 
 throughput
-    Eight processes, each with its own account, for a few seconds: operations that are
+    Eight processes (`--processes`), each with its own account, for a few seconds: operations that are
     admitted, charged and committed, and operations that are replayed. Beside them the
     same processes write and fsync 4 KiB to files of their own, and commit one bare row.
     The four take turns, so that a busy disk moves all of them.
@@ -29,7 +29,6 @@ from rich.table import Table
 
 from langchain_memview.bench.ledger_calls import CALLS, calls, prepared
 
-PROCESSES = 8
 SLICES = 3
 _PATIENCE_SECONDS = 120
 
@@ -88,19 +87,21 @@ def _load(
     counted.put(counts)
 
 
-def throughput(engine: str, place: str, seconds: float) -> Iterator[Rate]:
+def throughput(
+    engine: str, place: str, seconds: float, processes: int
+) -> Iterator[Rate]:
     """Yield the rate of every call, with all processes at work."""
     context = multiprocessing.get_context("spawn")
-    start, counted = context.Barrier(PROCESSES), context.Queue()
+    start, counted = context.Barrier(processes), context.Queue()
     workers = [
         context.Process(
             target=_load, args=(engine, place, number, seconds, start, counted)
         )
-        for number in range(PROCESSES)
+        for number in range(processes)
     ]
     for worker in workers:
         worker.start()
-    sys.stderr.write(f"{engine}: {PROCESSES} processes, {len(CALLS) * seconds:g} s\n")
+    sys.stderr.write(f"{engine}: {processes} processes, {len(CALLS) * seconds:g} s\n")
     totals = np.sum(
         [
             counted.get(timeout=_PATIENCE_SECONDS + len(CALLS) * seconds)
@@ -124,7 +125,7 @@ def latency(engine: str, place: str, rounds: int) -> Iterator[Latency]:
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
     )
-    with calls(engine, place, PROCESSES) as measured:
+    with calls(engine, place, -1) as measured:
         for call in measured:
             call()
         for _ in steps:
@@ -144,6 +145,7 @@ def main() -> None:
     parser.add_argument("--postgres", metavar="URL", default="")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each call")
     parser.add_argument("--rounds", type=int, default=500, help="for one operation")
+    parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rates: list[Rate] = []
@@ -151,18 +153,20 @@ def main() -> None:
     for engine in ("sqlite", "postgres") if arguments.postgres else ("sqlite",):
         with prepared(engine, arguments.postgres) as place:
             latencies += latency(engine, place, arguments.rounds)
-            rates += throughput(engine, place, arguments.seconds)
+            rates += throughput(engine, place, arguments.seconds, arguments.processes)
     if arguments.json:
         document = {
             "schema": "memview.ledger-bench/1",
-            "processes": PROCESSES,
+            "processes": arguments.processes,
             "throughput": [asdict(rate) for rate in rates],
             "latency": [asdict(one) for one in latencies],
         }
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
         return
     console = Console(width=100)
-    table = Table("engine", f"{PROCESSES} processes", "per second", "over commits")
+    table = Table(
+        "engine", f"{arguments.processes} processes", "per second", "over commits"
+    )
     for rate in rates:
         table.add_row(
             *(rate.engine, rate.what, f"{rate.per_second:,.0f}"),
