@@ -127,3 +127,13 @@ def cluster() -> Iterator[Cluster]:
 def address(cluster: Cluster) -> str:
     """The address of an empty database schema."""
     return cluster.database()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a database server, before marks are selected."""
+    for item in items:
+        engine = getattr(item, "callspec", None)
+        chosen = "postgres" in engine.params.values() if engine else False
+        if chosen or "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.postgres)
