@@ -82,7 +82,8 @@ def test_a_process_killed_inside_its_commit_is_charged_once_and_can_be_replayed(
         CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON memview_release
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()
     """
-    committing = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'"
+    # The constraint is deferred, so it sleeps when all rows have been written.
+    committing = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     with psycopg.connect(address, autocommit=True) as watch, workers(1) as [worker]:
         watch.execute(slow_commit)
         tell(worker, f"charge {address}")

@@ -183,6 +183,59 @@ def test_a_session_that_would_read_an_old_snapshot_reads_the_current_balances(
         assert spent(after) == {"health": 2, "debt": 0}
 
 
+def test_a_draw_that_somebody_forestalled_is_discarded_and_drawn_again(
+    used: PostgresLedger, other: psycopg.Connection
+) -> None:
+    faster = PostgresLedger(other)
+    seen: list[dict[str, int]] = []
+
+    def decide(ledger: Ledger) -> list[SlotRelease]:
+        if not seen:
+            # No lock is held yet, so nobody waits for whoever decides.
+            faster.transact(account(SUBJECT), operation("t2"), answer(charged("debt")))
+        seen.append(spent(ledger))
+        return [charged("health", view=f"drawn-{len(seen)}")]
+
+    record, after = used.transact(account(SUBJECT), operation("t3"), decide)
+    assert seen == [{"health": 1, "debt": 0}, {"health": 1, "debt": 1}]
+    assert [slot.view for slot in record.slots] == ["drawn-2"]
+    assert spent(after) == {"health": 2, "debt": 1}
+    history = used.history(account(SUBJECT))
+    assert [r.operation.id for r in history] == ["t1", "t2", "t3"]
+    assert "drawn-1" not in str(history)
+
+
+def test_an_operation_that_somebody_did_meanwhile_is_replayed(
+    used: PostgresLedger, other: psycopg.Connection
+) -> None:
+    same = operation("t2")
+    theirs = answer(charged("debt", view="theirs"))
+
+    def decide(_: Ledger) -> list[SlotRelease]:
+        PostgresLedger(other).transact(account(SUBJECT), same, theirs)
+        return [charged("debt", view="ours")]
+
+    record, after = used.transact(account(SUBJECT), same, decide)
+    assert record.replayed
+    assert [slot.view for slot in record.slots] == ["theirs"]
+    assert spent(after) == {"health": 1, "debt": 1}
+
+
+def test_a_commit_that_fails_at_its_very_end_releases_nothing(
+    used: PostgresLedger, other: psycopg.Connection
+) -> None:
+    other.execute("""
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'too late'; END $$;
+        CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON memview_release
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()
+    """)
+    with pytest.raises(LedgerUnavailableError):
+        used.transact(account(SUBJECT), operation("t2"), answer(charged("debt")))
+    assert spent(used.ledger(account(SUBJECT))) == {"health": 1, "debt": 0}
+    assert len(used.history(account(SUBJECT))) == 1
+
+
 # -- a database that cannot be used ----------------------------------------------------
 
 
@@ -206,7 +259,7 @@ DAMAGE = [
     "DROP TABLE memview_balance",
     "DROP TABLE memview_release",
     "DROP TABLE memview_meta",
-    "DROP FUNCTION memview_open",
+    "DROP FUNCTION memview_seen",
     "UPDATE memview_meta SET value = 'x' WHERE name = 'format'",
     "DELETE FROM memview_meta WHERE name = 'format'",
     "ALTER TABLE memview_meta DISABLE TRIGGER USER;"
@@ -292,7 +345,7 @@ def test_an_account_that_another_process_holds_is_waited_for_then_refused(
     other.execute("SELECT pg_advisory_lock(%s)", (number,))
     connection.execute("SET statement_timeout = '200ms'")
     with pytest.raises(LedgerUnavailableError):
-        used.transact(account(SUBJECT), operation("t2"), never)
+        used.transact(account(SUBJECT), operation("t2"), answer(charged("health")))
     assert_as_found(connection)
     assert spent(used.ledger(account(SUBJECT))) == {"health": 1, "debt": 0}
     # Another account is not held up.
@@ -314,7 +367,7 @@ def test_a_draw_that_could_not_be_recorded_does_not_stand_in_the_server_s_log(
             account("ben"), operation("t9"), answer(charged(view="drawn-in-vain"))
         )
     assert 'violates check constraint "memview_balance_check"' in cluster.log
-    assert "INSERT INTO memview_release" in cluster.log
+    assert "SELECT memview_append(" in cluster.log
     assert "drawn-in-vain" not in cluster.log
 
 

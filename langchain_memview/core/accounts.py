@@ -115,7 +115,7 @@ class Record:
 
 
 Decide = Callable[[Ledger], Sequence[SlotRelease]]
-"""Given the ledger inside the transaction, checks, charges and draws."""
+"""Given the current ledger, checks, charges and draws."""
 
 
 class LedgerStore(Protocol):
@@ -138,8 +138,9 @@ class LedgerStore(Protocol):
         Args:
             account: Whose ledger is charged.
             operation: The request; a known id replays its record without a draw.
-            decide: Called at most once with the current ledger; what it returns is
-                charged and recorded before anybody sees it.
+            decide: Called with the current ledger; what it returns is charged and
+                recorded before anybody sees it. If the ledger changes in between, that
+                is discarded and `decide` is called again.
 
         Raises:
             OperationConflictError: The id was recorded for another request.

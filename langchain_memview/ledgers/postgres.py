@@ -1,10 +1,12 @@
 """Ledgers in a PostgreSQL database, usually on the checkpointer's own connection.
 
-One operation is one transaction of three round trips: take the account's advisory lock
-and read; write what was decided; commit. A process that dies before the commit has
-released nothing and charged nothing; one that dies after it finds the record again under
-the operation's id. The commit is on disk before the view leaves, also where the server
-is set to `synchronous_commit = off`; a server with `fsync = off` keeps no promise.
+One operation is two round trips: read; write what was decided, in one transaction with
+the account's advisory lock, on the condition that nobody has written since. If somebody
+has, what was drawn is discarded and the operation begins again with the lock held from
+the read to the commit, so it never loses twice. A process that dies before the commit
+has released nothing and charged nothing; one that dies after it finds the record again
+under the operation's id. The commit is on disk before the view leaves, also where the
+server is set to `synchronous_commit = off`; a server with `fsync = off` keeps no promise.
 
 Tables, rows, their chain and what the database itself refuses are those of
 `ledgers.sqlite`. A drawn view is sent apart from the text of its statement, because a
@@ -45,11 +47,11 @@ from langchain_memview.ledgers.postgres_driver import psycopg, psycopg_pool
 from langchain_memview.ledgers.postgres_own import OwnConnections
 from langchain_memview.ledgers.postgres_rows import (
     Stored,
+    appended,
     found,
     opened,
     records,
     seen,
-    write,
 )
 from langchain_memview.ledgers.postgres_schema import key_in, prepared
 
@@ -120,22 +122,42 @@ class PostgresLedger(LedgerStore):
         self, account: Account, operation: Operation, decide: Decide
     ) -> tuple[Record, Ledger]:
         def work(session: Session) -> tuple[Record, Ledger]:
-            before = opened(session, self._keyed(account.key), operation.id)
-            self._check(before)
-            ledger = before.under(session, account)
-            if before.record:
-                return same_request(before.record, operation), ledger
-            slots = tuple(decide(ledger))
-            if not slots:
-                return nothing_released(operation), ledger
-            charged = after(ledger, slots)
-            record = Record(before.sequence + 1, operation, slots, _now())
-            subject = self._keyed(injective(account.subject))
-            write(session, account, subject, before, (record, charged))
-            session.commit()
-            return record, charged
+            key = self._keyed(account.key)
+            before = seen(session, key, operation.id)
+            done = self._done(session, account, operation, decide, before)
+            if done is None:
+                # Somebody was faster. What was drawn is discarded, and the account is
+                # ours from here on.
+                before = opened(session, key, operation.id)
+                done = self._done(session, account, operation, decide, before)
+                session.commit()
+            if done is None:
+                raise psycopg.DatabaseError
+            return done
 
         return self._guarded(work)
+
+    def _done(
+        self,
+        session: Session,
+        account: Account,
+        operation: Operation,
+        decide: Decide,
+        before: Stored,
+    ) -> tuple[Record, Ledger] | None:
+        """Return the record and the ledger after it; None if `before` is outdated."""
+        self._check(before)
+        ledger = before.under(session, account)
+        if before.record:
+            return same_request(before.record, operation), ledger
+        slots = tuple(decide(ledger))
+        if not slots:
+            return nothing_released(operation), ledger
+        charged = after(ledger, slots)
+        record = Record(before.sequence + 1, operation, slots, _now())
+        subject = self._keyed(injective(account.subject))
+        written = appended(session, account, subject, before, (record, charged))
+        return (record, charged) if written else None
 
     @override
     def ledger(self, account: Account) -> Ledger:

@@ -47,7 +47,7 @@ class Session(Protocol):
         ...
 
     def run(self, sql: LiteralString, *values: object) -> list[Row]:
-        """Return the rows of one statement; its values are sent apart from its text."""
+        """Return the rows of one query; its values are sent apart from its text."""
         ...
 
     def commit(self) -> None:
@@ -199,8 +199,7 @@ class SyncSession(Session):
         with psycopg.Cursor(
             self._connection, row_factory=psycopg.rows.tuple_row
         ) as cursor:
-            cursor.execute(sql, values or None)
-            return cursor.fetchall() if cursor.description is not None else []
+            return cursor.execute(sql, values or None).fetchall()
 
     @override
     def commit(self) -> None:

@@ -1,15 +1,18 @@
 """What the PostgreSQL ledger sends and what it makes of the rows that come back."""
 
+import json
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from langchain_memview.core.accounts import Account, Operation, Record
 from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Balance, Ledger, recomputed
 from langchain_memview.ledgers.postgres_connection import Row, Session
-from langchain_memview.ledgers.postgres_schema import BEGIN, META, undamaged
+from langchain_memview.ledgers.postgres_driver import psycopg
+from langchain_memview.ledgers.postgres_schema import BEGIN, undamaged
 from langchain_memview.ledgers.postgres_text import restored, stored
 from langchain_memview.ledgers.rows import (
     GENESIS,
@@ -20,29 +23,21 @@ from langchain_memview.ledgers.rows import (
     views_text,
 )
 
-_OPEN: Final = f"{BEGIN}SELECT * FROM memview_open(%s, %s, %s)"  # noqa: S608
-_READ: Final = (
-    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;{META};"  # noqa: S608
-    "SELECT fingerprint, sequence, head FROM memview_account WHERE account = %s;"
-    "SELECT attribute, spent, cap FROM memview_balance WHERE account = %s"
-)
+_SEEN: Final = "SELECT * FROM memview_seen(%s, %s)"
+_LOCKED: Final = f"{BEGIN}SELECT pg_advisory_xact_lock(%s);{_SEEN}"
 _RELEASES: Final = (
     "SELECT sequence, operation, request, audience, at, charges, views"
     " FROM memview_release WHERE account = %s"
 )
-_WRITE: Final = """
-WITH account AS (
-    INSERT INTO memview_account VALUES (%s, %s, %s, %s, %s, %s, %s)
-    ON CONFLICT (account) DO UPDATE SET fingerprint = excluded.fingerprint,
-        sequence = excluded.sequence, head = excluded.head
-), balance AS (
-    INSERT INTO memview_balance
-    SELECT %s, * FROM unnest(%s::text[], %s::bigint[], %s::bigint[])
-    ON CONFLICT (account, attribute)
-    DO UPDATE SET spent = excluded.spent, cap = excluded.cap
+_APPEND: Final = (
+    "SELECT memview_append("
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
-INSERT INTO memview_release VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-"""
+# The server undid it, so it can be done again under the account's lock.
+_UNDONE: Final = (
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
 
 
 @dataclass(frozen=True)
@@ -81,41 +76,37 @@ class Stored:
         return recomputed(charges, account.groups, account.caps, self.ledger)
 
 
+def seen(session: Session, key: str, operation: str = "") -> Stored:
+    """Return what is stored at one moment; somebody may change it the next."""
+    (row,) = session.run(_SEEN, key, stored(operation))
+    return _stored(key, row)
+
+
 def opened(session: Session, key: str, operation: str) -> Stored:
     """Return what is stored, in a transaction that nobody else has on this account."""
+    _, [row] = session.batch(_LOCKED, _lock_number(key), key, stored(operation))
+    return _stored(key, row)
+
+
+def _lock_number(key: str) -> int:
     # 64 bits of the key; accounts that share them wait for each other and no more.
-    lock_number = int.from_bytes(bytes.fromhex(key)[:8], signed=True)
-    ((row,),) = session.batch(_OPEN, lock_number, key, stored(operation))
+    return int.from_bytes(bytes.fromhex(key)[:8], signed=True)
+
+
+def _stored(key: str, row: Row) -> Stored:
     meta, terms, attributes, spent, caps, release = row
-    balances = list(zip(attributes or (), spent or (), caps or (), strict=True))
-    lines = [line.split(" ", 1) for line in meta]
-    return _stored(key, lines, terms, balances, release)
-
-
-def seen(session: Session, key: str) -> Stored:
-    """Return what is stored at one moment, in a transaction that only reads."""
-    meta, accounts, balances = session.batch(_READ, key, key)
-    return _stored(key, meta, accounts[0] if accounts else None, balances)
-
-
-def _stored(
-    key: str,
-    meta: Sequence[Sequence[str]],
-    terms: Row | None,
-    balances: Sequence[Row],
-    release: Row | None = None,
-) -> Stored:
     fingerprint, sequence, head = terms or (None, 0, GENESIS)
+    balances = zip(attributes or (), spent or (), caps or (), strict=True)
     with undamaged():
         ledger = Ledger(
             {
-                restored(name): Balance(from_ticks(spent), from_ticks(cap))
-                for name, spent, cap in balances
+                restored(name): Balance(from_ticks(used), from_ticks(cap))
+                for name, used, cap in balances
             }
         )
     return Stored(
         key,
-        meta,
+        [line.split(" ", 1) for line in meta],
         None if fingerprint is None else restored(fingerprint),
         int(sequence),
         head,
@@ -144,24 +135,29 @@ def _record(row: Row) -> Record:
     return Record(int(sequence), operation, slots, at)
 
 
-def write(
+def appended(
     session: Session,
     account: Account,
     subject: str,
     before: Stored,
     after: tuple[Record, Ledger],
-) -> None:
-    """Write a record, and the balances that differ from the stored ones.
+) -> bool:
+    """Write a record, and the balances that differ from the stored ones, and commit.
+
+    Inside the transaction of `opened`, it is for the caller to commit.
 
     Args:
-        session: Inside the transaction of `opened`.
+        session: Where to write.
         account: Its terms.
         subject: Keyed hash of its subject.
-        before: What is stored.
+        before: What was stored when it was decided.
         after: The record and the ledger after it.
+
+    Returns:
+        Whether it was written. It is not if the account is no longer as it was before.
     """
     record, ledger = after
-    changed: list[tuple[Any, ...]] = [
+    changed = [
         (stored(name), to_ticks(balance.spent), to_ticks(balance.cap))
         for name, balance in ledger.balances.items()
         if before.ledger.balances.get(name) != balance
@@ -174,13 +170,15 @@ def write(
         *(before.head, record.sequence, operation.id, operation.request),
         *(operation.audience, record.at, charges, views_hash),
     )
-    session.run(
-        _WRITE,
-        *(key, subject, stored(account.lineage)),
-        None if account.audience is None else stored(account.audience),
-        *(stored(account.fingerprint), record.sequence, head),
-        *(key, *([row[column] for row in changed] for column in range(3))),
-        *(key, record.sequence, stored(operation.id), operation.request),
-        *(stored(operation.audience), record.at, charges, views, views_hash),
-        *(before.head, head),
-    )
+    with suppress(*_UNDONE):
+        ((written,),) = session.run(
+            _APPEND,
+            *(_lock_number(key), key, subject, stored(account.lineage)),
+            None if account.audience is None else stored(account.audience),
+            *(stored(account.fingerprint), json.dumps(changed)),
+            *(record.sequence, stored(operation.id), operation.request),
+            *(stored(operation.audience), record.at, charges, views, views_hash),
+            *(before.head, head),
+        )
+        return bool(written)
+    return False

@@ -5,8 +5,9 @@ the one before it, and an account's count of releases never falls. A release doe
 reference its account, because the check would lock the row that has just been written,
 which takes longer than the rest; accounts cannot be removed anyway.
 
-`memview_open` does in one round trip what begins every operation. It belongs to the
-stored format: another function gets another name.
+`memview_seen` reads in one round trip what an operation needs, and `memview_append`
+writes it in another, if the account is still as it was read. They belong to the stored
+format: other functions get other names.
 """
 
 import secrets
@@ -21,8 +22,7 @@ from langchain_memview.ledgers.rows import FORMAT, GENESIS
 
 # Each statement sees what was committed before it: a read after a lock is current.
 BEGIN: Final = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-    "SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = 30000;"
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = 30000;"
 )
 # An arbitrary number, the same in every process that makes the tables.
 _SETUP: Final = (
@@ -52,13 +52,12 @@ CREATE TABLE memview_release (
     previous text NOT NULL, hash text NOT NULL,
     PRIMARY KEY (account, sequence), UNIQUE (account, operation)
 );
-CREATE FUNCTION memview_open(
-    lock_number bigint, key text, name text, OUT meta text[], OUT terms text[],
+CREATE FUNCTION memview_seen(
+    key text, name text, OUT meta text[], OUT terms text[],
     OUT attributes text[], OUT spent bigint[], OUT caps bigint[], OUT release text[]
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    -- Each statement sees what was committed before it: a read after a lock is current.
-    PERFORM pg_advisory_xact_lock(lock_number);
+    -- Stable: all of it is of one moment.
     meta := ARRAY(SELECT m.name || ' ' || m.value FROM memview_meta AS m);
     SELECT ARRAY[a.fingerprint, a.sequence::text, a.head] INTO terms
     FROM memview_account AS a WHERE a.account = key;
@@ -67,6 +66,34 @@ BEGIN
     SELECT ARRAY[r.sequence::text, r.operation, r.request, r.audience, r.at, r.charges,
         r.views] INTO release
     FROM memview_release AS r WHERE r.account = key AND r.operation = name;
+END $$;
+CREATE FUNCTION memview_append(
+    lock_number bigint, key text, whose text, line text, seer text, terms text,
+    balances jsonb, number bigint, name text, asked text, viewer text, moment text,
+    costs text, shown text, shown_hash text, last_hash text, own_hash text
+) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    PERFORM set_config('lock_timeout', '30000', true);
+    PERFORM pg_advisory_xact_lock(lock_number);
+    INSERT INTO memview_account AS a
+    VALUES (key, whose, line, seer, terms, number, own_hash)
+    ON CONFLICT (account) DO UPDATE SET fingerprint = excluded.fingerprint,
+        sequence = excluded.sequence, head = excluded.head
+    WHERE (a.sequence, a.head) = (number - 1, last_hash);
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO memview_balance
+    SELECT key, b.value->>0, (b.value->>1)::bigint, (b.value->>2)::bigint
+    FROM jsonb_array_elements(balances) AS b
+    ON CONFLICT (account, attribute)
+    DO UPDATE SET spent = excluded.spent, cap = excluded.cap;
+    INSERT INTO memview_release VALUES (key, number, name, asked, viewer, moment, costs,
+        shown, shown_hash, last_hash, own_hash);
+    RETURN true;
 END $$;
 CREATE FUNCTION memview_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -153,7 +180,7 @@ def prepared(session: Session) -> bytes:
     if not exists:
         session.batch(_SCHEMA)
         session.run(
-            "INSERT INTO memview_meta VALUES ('format', %s), ('key', %s)",
+            "INSERT INTO memview_meta VALUES ('format', %s), ('key', %s) RETURNING name",
             str(FORMAT),
             secrets.token_hex(32),
         )
