@@ -13,9 +13,8 @@ erasing a subject's memory does not have to lose what was spent.
 
 import hashlib
 import hmac
-import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,25 +32,15 @@ from langchain_memview.core.accounts import (
     nothing_released,
     same_request,
 )
-from langchain_memview.core.amounts import from_ticks, to_ticks
-from langchain_memview.core.ledger import Balance, Ledger, recomputed
-from langchain_memview.core.release import SlotRelease
+from langchain_memview.core.ledger import Ledger
 from langchain_memview.errors import (
     LedgerUnavailableError,
     WiringError,
 )
-from langchain_memview.ledgers.rows import (
-    GENESIS,
-    chain_hash,
-    charges_text,
-    slots_of,
-    text_hash,
-    views_text,
-)
 from langchain_memview.ledgers.sqlite_connection import Answer, SqliteConnection
-from langchain_memview.ledgers.sqlite_schema import prepared, undamaged
+from langchain_memview.ledgers.sqlite_rows import append, found, records, seen, under
+from langchain_memview.ledgers.sqlite_schema import prepared
 
-_COLUMNS = "sequence, operation, request, audience, at, charges, views"
 _NO_FILE = ("", ":memory:")
 
 
@@ -95,10 +84,9 @@ class SqliteLedger(LedgerStore):
 
     @override
     def find(self, account: Account, operation: Operation) -> Record | None:
-        def read(connection: sqlite3.Connection) -> Record | None:
-            return self._find(connection, self._keyed(account.key), operation.id)
-
-        known = self._guarded(read)
+        known = self._guarded(
+            lambda connection: found(connection, self._keyed(account.key), operation.id)
+        )
         return same_request(known, operation) if known else None
 
     @override
@@ -107,17 +95,19 @@ class SqliteLedger(LedgerStore):
     ) -> tuple[Record, Ledger]:
         def work(connection: sqlite3.Connection) -> tuple[Record, Ledger]:
             key = self._keyed(account.key)
-            known = self._find(connection, key, operation.id)
-            stored, ledger = self._terms(connection, key, account)
+            known = found(connection, key, operation.id)
+            before = seen(connection, key)
+            ledger = under(connection, key, account, before)
             if known:
                 return same_request(known, operation), ledger
             slots = tuple(decide(ledger))
             if not slots:
                 return nothing_released(operation), ledger
             charged = after(ledger, slots)
-            self._write_account(connection, key, account)
-            self._write_balances(connection, key, stored, charged)
-            return self._append(connection, key, operation, slots), charged
+            record = Record(before.sequence + 1, operation, slots, _now())
+            subject = self._keyed(injective(account.subject))
+            append(connection, (account, key, subject), before, (record, charged))
+            return record, charged
 
         return self._committed(work)
 
@@ -125,16 +115,16 @@ class SqliteLedger(LedgerStore):
     def ledger(self, account: Account) -> Ledger:
         # Read only: to look at a ledger under other terms must not change it.
         def read(connection: sqlite3.Connection) -> Ledger:
-            return self._terms(connection, self._keyed(account.key), account)[1]
+            key = self._keyed(account.key)
+            return under(connection, key, account, seen(connection, key))
 
         return self._guarded(lambda connection: _in_snapshot(connection, read))
 
     @override
     def history(self, account: Account) -> Sequence[Record]:
-        def read(connection: sqlite3.Connection) -> list[Record]:
-            return list(self._records(connection, self._keyed(account.key)))
-
-        return self._guarded(read)
+        return self._guarded(
+            lambda connection: list(records(connection, self._keyed(account.key)))
+        )
 
     def _guarded(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return the work's answer, or raise one constant error if the database fails.
@@ -155,116 +145,6 @@ class SqliteLedger(LedgerStore):
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._key = prepared(connection)
-
-    # -- rows -----------------------------------------------------------------------
-
-    def _find(
-        self, connection: sqlite3.Connection, key: str, operation: str
-    ) -> Record | None:
-        row = connection.execute(
-            f"SELECT {_COLUMNS} FROM memview_release"  # noqa: S608 - constants
-            " WHERE account = ? AND operation = ?",
-            (key, operation),
-        ).fetchone()
-        return _record(row) if row else None
-
-    def _records(self, connection: sqlite3.Connection, key: str) -> Iterator[Record]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM memview_release"  # noqa: S608 - constants
-            " WHERE account = ? ORDER BY sequence",
-            (key,),
-        )
-        return (_record(row) for row in rows)
-
-    def _terms(
-        self, connection: sqlite3.Connection, key: str, account: Account
-    ) -> tuple[Ledger, Ledger]:
-        """Return the stored ledger, and the account's: recounted if its terms are new."""
-        known = connection.execute(
-            "SELECT fingerprint FROM memview_account WHERE account = ?", (key,)
-        ).fetchone()
-        rows = connection.execute(
-            "SELECT attribute, spent, cap FROM memview_balance WHERE account = ?",
-            (key,),
-        )
-        with undamaged():
-            stored = Ledger(
-                {
-                    name: Balance(from_ticks(spent), from_ticks(cap))
-                    for name, spent, cap in rows
-                }
-            )
-            if known and known[0] == account.fingerprint:
-                return stored, stored.only(account.caps)
-        charges = (
-            (slot.read_set, slot.charged, slot.epsilon)
-            for record in self._records(connection, key)
-            for slot in record.slots
-        )
-        return stored, recomputed(charges, account.groups, account.caps, stored)
-
-    def _write_account(
-        self, connection: sqlite3.Connection, key: str, account: Account
-    ) -> None:
-        connection.execute(
-            "INSERT INTO memview_account VALUES (?, ?, ?, ?, ?, 0, ?)"
-            " ON CONFLICT (account) DO UPDATE SET fingerprint = excluded.fingerprint",
-            (
-                key,
-                self._keyed(injective(account.subject)),
-                _storable(account.lineage),
-                None if account.audience is None else _storable(account.audience),
-                account.fingerprint,
-                GENESIS,
-            ),
-        )
-
-    def _write_balances(
-        self, connection: sqlite3.Connection, key: str, before: Ledger, now: Ledger
-    ) -> None:
-        changed = [
-            (key, name, to_ticks(balance.spent), to_ticks(balance.cap))
-            for name, balance in now.balances.items()
-            if before.balances.get(name) != balance
-        ]
-        connection.executemany(
-            "INSERT INTO memview_balance VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (account, attribute)"
-            " DO UPDATE SET spent = excluded.spent, cap = excluded.cap",
-            changed,
-        )
-
-    def _append(
-        self,
-        connection: sqlite3.Connection,
-        key: str,
-        operation: Operation,
-        slots: tuple[SlotRelease, ...],
-    ) -> Record:
-        sequence, previous = connection.execute(
-            "SELECT sequence + 1, head FROM memview_account WHERE account = ?", (key,)
-        ).fetchone()
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        charges, views = charges_text(slots), views_text(slots, secrets.token_hex(16))
-        fields = (
-            sequence,
-            operation.id,
-            operation.request,
-            operation.audience,
-            at,
-            charges,
-            text_hash(views),
-        )
-        head = chain_hash(previous, *fields)
-        connection.execute(
-            "INSERT INTO memview_release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, *fields[:6], views, fields[6], previous, head),
-        )
-        connection.execute(
-            "UPDATE memview_account SET sequence = ?, head = ? WHERE account = ?",
-            (sequence, head, key),
-        )
-        return Record(sequence, operation, slots, at)
 
 
 def _in_transaction(
@@ -293,13 +173,5 @@ def _in_snapshot(
         connection.execute("ROLLBACK")
 
 
-def _storable(text: str) -> str:
-    """Return a text as it can be stored for people to read: without lone surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _record(row: tuple[int, str, str, str, str, str, str | None]) -> Record:
-    sequence, operation, request, audience, at, charges, views = row
-    with undamaged():
-        slots = slots_of(charges, views)
-    return Record(sequence, Operation(operation, request, audience), slots, at)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

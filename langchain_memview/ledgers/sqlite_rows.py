@@ -1,0 +1,151 @@
+"""What the SQLite ledger reads from its tables and writes into them."""
+
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from langchain_memview.core.accounts import Account, Operation, Record
+from langchain_memview.core.amounts import from_ticks, to_ticks
+from langchain_memview.core.ledger import Balance, Ledger, recomputed
+from langchain_memview.ledgers.rows import (
+    GENESIS,
+    chain_hash,
+    charges_text,
+    slots_of,
+    text_hash,
+    views_text,
+)
+from langchain_memview.ledgers.sqlite_schema import undamaged
+
+_RELEASES: Final = (
+    "SELECT sequence, operation, request, audience, at, charges, views"
+    " FROM memview_release WHERE account = ?"
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the file holds of one account.
+
+    Attributes:
+        fingerprint: Of the terms that hold; None for an unknown account.
+        sequence: Number of releases.
+        head: Hash of the last one.
+        ledger: Balances of every attribute that any policy had.
+    """
+
+    fingerprint: str | None
+    sequence: int
+    head: str
+    ledger: Ledger
+
+
+def seen(connection: sqlite3.Connection, key: str) -> Stored:
+    """Return what is stored of the account under this keyed hash."""
+    known = connection.execute(
+        "SELECT fingerprint, sequence, head FROM memview_account WHERE account = ?",
+        (key,),
+    ).fetchone()
+    rows = connection.execute(
+        "SELECT attribute, spent, cap FROM memview_balance WHERE account = ?", (key,)
+    )
+    fingerprint, sequence, head = known or (None, 0, GENESIS)
+    with undamaged():
+        ledger = Ledger(
+            {
+                name: Balance(from_ticks(spent), from_ticks(cap))
+                for name, spent, cap in rows
+            }
+        )
+    return Stored(fingerprint, sequence, head, ledger)
+
+
+def under(
+    connection: sqlite3.Connection, key: str, account: Account, before: Stored
+) -> Ledger:
+    """Return the account's ledger: recounted if its terms are new."""
+    if before.fingerprint == account.fingerprint:
+        with undamaged():
+            return before.ledger.only(account.caps)
+    charges = (
+        (slot.read_set, slot.charged, slot.epsilon)
+        for record in records(connection, key)
+        for slot in record.slots
+    )
+    return recomputed(charges, account.groups, account.caps, before.ledger)
+
+
+def found(connection: sqlite3.Connection, key: str, operation: str) -> Record | None:
+    """Return what is recorded under an operation's id, or None."""
+    row = connection.execute(
+        f"{_RELEASES} AND operation = ?", (key, operation)
+    ).fetchone()
+    return _record(row) if row else None
+
+
+def records(connection: sqlite3.Connection, key: str) -> Iterator[Record]:
+    """Return the recorded releases of an account one by one, oldest first."""
+    rows = connection.execute(f"{_RELEASES} ORDER BY sequence", (key,))
+    return (_record(row) for row in rows)
+
+
+def _record(row: tuple[int, str, str, str, str, str, str | None]) -> Record:
+    sequence, operation, request, audience, at, charges, views = row
+    with undamaged():
+        slots = slots_of(charges, views)
+    return Record(sequence, Operation(operation, request, audience), slots, at)
+
+
+def append(
+    connection: sqlite3.Connection,
+    account: tuple[Account, str, str],
+    before: Stored,
+    after: tuple[Record, Ledger],
+) -> None:
+    """Write a record, and the balances that differ from the stored ones.
+
+    Args:
+        connection: Inside the transaction in which `before` was read.
+        account: The account, its keyed hash and that of its subject.
+        before: What is stored.
+        after: The record and the ledger after it.
+    """
+    terms, key, subject = account
+    record, ledger = after
+    operation = record.operation
+    charges = charges_text(record.slots)
+    views = views_text(record.slots, secrets.token_hex(16))
+    views_hash = text_hash(views)
+    columns = (record.sequence, operation.id, operation.request, operation.audience)
+    head = chain_hash(before.head, *columns, record.at, charges, views_hash)
+    connection.execute(
+        "INSERT INTO memview_account VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (account) DO UPDATE SET fingerprint = excluded.fingerprint,"
+        " sequence = excluded.sequence, head = excluded.head",
+        (
+            *(key, subject, _storable(terms.lineage)),
+            None if terms.audience is None else _storable(terms.audience),
+            *(terms.fingerprint, record.sequence, head),
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO memview_balance VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (account, attribute)"
+        " DO UPDATE SET spent = excluded.spent, cap = excluded.cap",
+        [
+            (key, name, to_ticks(balance.spent), to_ticks(balance.cap))
+            for name, balance in ledger.balances.items()
+            if before.ledger.balances.get(name) != balance
+        ],
+    )
+    connection.execute(
+        "INSERT INTO memview_release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (key, *columns, record.at, charges, views, views_hash, before.head, head),
+    )
+
+
+def _storable(text: str) -> str:
+    """Return a text as it can be stored for people to read: without lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
