@@ -6,7 +6,7 @@ import sys
 import psycopg
 import pytest
 
-from langchain_memview.bench import ledger
+from langchain_memview.bench import ledger, ledger_history
 
 
 def test_the_ledger_benchmark_prints_rates_and_times_of_both_engines(
@@ -35,3 +35,15 @@ def test_the_ledger_benchmark_prints_rates_and_times_of_both_engines(
     monkeypatch.setattr(sys, "argv", [*arguments[:1], *options])
     ledger.main()
     assert "over commits" in capsys.readouterr().out
+
+
+def test_the_benchmark_of_long_histories_prints_the_ratio_on_both_engines(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--releases", "40", "--rounds", "3"]
+    monkeypatch.setattr(sys, "argv", ["bench", "--postgres", address, *options])
+    ledger_history.main()
+    result = capsys.readouterr()
+    for engine in ("sqlite", "postgres"):
+        assert f"{engine}: filling an account with 40 releases" in result.err
+        assert sum(engine in line for line in result.out.splitlines()) == 2

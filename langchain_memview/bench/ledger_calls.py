@@ -43,10 +43,14 @@ def calls(engine: str, place: str, number: int) -> Iterator[list[Callable[[], ob
         yield [fsync, commit, *_operations(ledger, number)]
 
 
+def bench_account(number: int) -> Account:
+    """Return an account that does not run dry while it is measured."""
+    group, caps = {"debt": frozenset({1})}, {"debt": Fraction(1_000_000)}
+    return Account(f"u{number}", "bench@1", None, "terms", caps, group)
+
+
 def _operations(ledger: LedgerStore, number: int) -> list[Callable[[], object]]:
-    group = {"debt": frozenset({1})}
-    caps = {"debt": Fraction(1_000_000)}  # no account runs dry while it is measured
-    account = Account(f"u{number}", "bench@1", None, "terms", caps, group)
+    account = bench_account(number)
     slot = SlotRelease("food", "cheap", "selected", (1,), ("debt",), Fraction(1, 1000))
     numbers = count()
 
