@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from typing import NoReturn
 
 from typing_extensions import override
 
@@ -135,6 +136,19 @@ class MemView:
     def __repr__(self) -> str:
         """Return the name of the policy."""
         return f"MemView({self.policy.name!r})"
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            WiringError: Always. A pickle could carry the memories of the backend.
+        """
+        raise WiringError(
+            "a MemView is neither pickled nor copied, because its backend may hold "
+            "memories in the clear. Build one in every process, from the same policy, "
+            "backend and ledger."
+        )
 
     @property
     def overruns(self) -> int:
