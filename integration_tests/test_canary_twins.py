@@ -148,6 +148,9 @@ class Method(Node):
     def run(self, state: Any) -> Any:
         return FINE
 
+    async def arun(self, state: Any) -> Any:
+        return FINE
+
 
 class Shown:
     """A node that holds nothing and shows a memory."""
@@ -181,7 +184,7 @@ LEAKS: list[tuple[Any, set[str]]] = [
     (into_the_custom_stream, {"stream custom"}),
     (into_a_model, {"stream messages", "callbacks", "traces", "events v3"}),
     (into_an_inner_runnable, {"callbacks", "traces", "console with set_debug"}),
-    (into_an_interrupt, {"stream updates", "state", "saver", "pending writes"}),
+    (into_an_interrupt, {"stream updates", "state", "callbacks", "pending writes"}),
     (into_an_error, {"exceptions", "saver", "pending errors", "traces", "callbacks"}),
     (into_a_local_of_an_error, {"exceptions", "callbacks"}),
     (into_the_cause_of_an_error, {"exceptions", "callbacks"}),
@@ -196,6 +199,8 @@ LEAKS: list[tuple[Any, set[str]]] = [
     (Node(TEXT), {"pickles"}),
     (NumberNode([SCORE]), {"pickles"}),
     (Method(TEXT).run, {"pickles"}),
+    # As a whole it cannot be pickled, its asynchronous half can.
+    (RunnableLambda(lambda state: FINE, afunc=Method(TEXT).arun), {"pickles"}),
     (Refusing(None), {"pickles"}),
     (Shown(), {"representations"}),
 ]

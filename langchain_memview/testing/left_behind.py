@@ -94,10 +94,9 @@ def _parts(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Iterator[object]:
     yield from (graph, graph.get_graph())
     for node in graph.nodes.values():
         yield from (node, node.bound)
-        for name in ("func", "afunc"):
-            function = getattr(node.bound, name, None)
-            # A middleware is the owner of its methods.
-            yield from (function, getattr(function, "__self__", None))
+        # A method is pickled and shown with its owner, such as a middleware.
+        yield getattr(node.bound, "func", None)
+        yield getattr(node.bound, "afunc", None)
 
 
 def _add_checkpoint(channels: Channels, name: str, saved: CheckpointTuple) -> None:
