@@ -1,9 +1,12 @@
-"""A private PostgreSQL server for the tests that need one: a temporary folder, a socket.
+"""What all integration tests share: strict msgpack, and a private PostgreSQL server.
 
-It is the real server of the Debian package `postgresql`. When it is missing these tests
-fail; a ledger that was never run against its database has not been tested.
+LangGraph reads back from checkpoints only the types that it knows or that a state names,
+and a test in which it met another one fails. The server is that of the Debian package
+`postgresql`, in a temporary folder, behind a socket. When it is missing its tests fail;
+a ledger that was never run against its database has not been tested.
 """
 
+import logging
 import os
 import pwd
 import shutil
@@ -17,6 +20,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from typing_extensions import override
+
+# LangGraph reads it when it is imported, which no conftest and no plugin does; workers
+# of the tests inherit it.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
 _numbers = count()
 
@@ -127,6 +135,42 @@ def cluster() -> Iterator[Cluster]:
 def address(cluster: Cluster) -> str:
     """The address of an empty database schema."""
     return cluster.database()
+
+
+class _Warnings(logging.Handler):
+    """Keeps what LangGraph says about msgpack, which are log lines and not warnings."""
+
+    def __init__(self, seen: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self.seen = seen
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if "msgpack" in (message := record.getMessage()):
+            self.seen.append(message)
+
+
+@pytest.fixture(autouse=True)
+def foreign_types() -> Iterator[list[str]]:
+    """Types that strict msgpack blocked during the test, and warnings about it: none.
+
+    A test that wants one empties the list.
+    """
+    from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
+
+    seen: list[str] = []
+    # The log names a type once per process, so the events are heard as well.
+    unregister = register_serde_event_listener(
+        lambda event: seen.append(f"{event['kind']}: {event['module']}.{event['name']}")
+    )
+    handler = _Warnings(seen)
+    logging.getLogger("langgraph").addHandler(handler)
+    try:
+        yield seen
+    finally:
+        logging.getLogger("langgraph").removeHandler(handler)
+        unregister()
+    assert seen == [], "strict msgpack met a type that no state names"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -121,6 +121,8 @@ def server(venv: Path, tmp_path: Path) -> Iterator[Server]:
         yield running
     finally:
         running.kill()
+    # It inherits strict msgpack, and would say so here.
+    assert "allowed_msgpack_modules" not in (home / "server.log").read_text()
 
 
 async def test_the_subject_is_the_authenticated_user_whatever_a_client_writes(

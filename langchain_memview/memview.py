@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from typing import NoReturn
 
 from typing_extensions import override
 
@@ -39,6 +40,7 @@ from langchain_memview.errors import (
     alone,
     withheld,
 )
+from langchain_memview.pacing import Pacer
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
 from langchain_memview.scorers.weighted import WeightedScorer
@@ -58,6 +60,9 @@ class MemView:
         scorer: Scores views from memories; by default the paper's weighted scorer if
             the policy gives its weights, else the cue scorer.
         router: Maps a query to slots; by default by the policy's `when` words.
+        deadline: Seconds, from 0.001 to 86 400: every turn ends at the next whole
+            multiple of it, whether it returns or raises, so that its moment says no
+            more than how many multiples it took. None ends it when it is done.
 
     Raises:
         WiringError: A part is none of its kind, or the scorer's weights are out of range.
@@ -71,6 +76,7 @@ class MemView:
         ledger: LedgerStore,
         scorer: Scorer | None = None,
         router: Router | None = None,
+        deadline: float | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise WiringError(
@@ -83,6 +89,7 @@ class MemView:
         self._backend = backend
         self._ledger = ledger
         self._placing = threading.Lock()
+        self._pacer = Pacer(deadline)
         self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
@@ -130,6 +137,29 @@ class MemView:
         """Return the name of the policy."""
         return f"MemView({self.policy.name!r})"
 
+    @override
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            WiringError: Always. A pickle could carry the memories of the backend.
+        """
+        raise WiringError(
+            "a MemView is neither pickled nor copied, because its backend may hold "
+            "memories in the clear. Build one in every process, from the same policy, "
+            "backend and ledger."
+        )
+
+    @property
+    def overruns(self) -> int:
+        """Return how many turns of this object took longer than the deadline.
+
+        Each of them showed by its moment that it was slow, which may depend on
+        memories. The count is for the operator and says nothing else; it is neither
+        recorded nor part of a `Release`. Without a deadline it stays 0.
+        """
+        return self._pacer.overruns
+
     def turn(
         self,
         query: str,
@@ -145,6 +175,9 @@ class MemView:
         is returned. A spent cap gives the generic view, which is a normal result. The
         same operation id returns the recorded release again, without a draw.
 
+        With a deadline the call blocks until the next multiple of it: reading, scoring
+        and the ledger's commit are done before, and nothing is cut short by it.
+
         Args:
             query: What the application asks. Public.
             subject: The person whose memory it is.
@@ -159,14 +192,28 @@ class MemView:
             LedgerUnavailableError: The ledger cannot be used; nothing was released.
             OperationConflictError: The id was used for another request.
         """
-        failure: MemViewError
+        began = self._pacer.start()
+        outcome = self._outcome(query, subject, audience, operation, history)
+        self._pacer.wait(began)
+        if isinstance(outcome, MemViewError):
+            raise outcome
+        return outcome
+
+    def _outcome(
+        self,
+        query: str,
+        subject: str,
+        audience: str,
+        operation: str,
+        history: AugmentedTranscript,
+    ) -> Release | MemViewError:
+        """Return the release or, to be raised when the turn ends, what went wrong."""
         try:
             return self._turn(query, subject, audience, operation, history)
         except MemViewError as error:
-            failure = error
+            return alone(error)
         except Exception as error:  # noqa: BLE001 - its text may hold a memory
-            failure = withheld(error)
-        raise alone(failure)
+            return alone(withheld(error))
 
     def _turn(
         self,
@@ -206,15 +253,20 @@ class MemView:
         operation: str,
         history: AugmentedTranscript = _NO_HISTORY,
     ) -> Release:
-        """Return what `turn` returns, computed in a worker thread."""
-        return await asyncio.to_thread(
-            self.turn,
-            query,
-            subject=subject,
-            audience=audience,
-            operation=operation,
-            history=history,
+        """Return what `turn` returns, computed in a worker thread.
+
+        Waiting for the deadline blocks neither the thread nor the event loop. A call
+        that is cancelled ends at once; what it has drawn meanwhile stays charged, and
+        the same operation id returns it.
+        """
+        began = self._pacer.start()
+        outcome = await asyncio.to_thread(
+            self._outcome, query, subject, audience, operation, history
         )
+        await self._pacer.async_wait(began)
+        if isinstance(outcome, MemViewError):
+            raise outcome
+        return outcome
 
     def remember(
         self, subject: str, text: str, *, slot: str = "", position: int | None = None

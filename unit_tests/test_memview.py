@@ -1,5 +1,7 @@
 """The trusted interface put together: turns, replays, memories, balances."""
 
+import copy
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -15,7 +17,11 @@ from langchain_memview.core.policy import (
 )
 from langchain_memview.core.transcript import AugmentedTranscript, AugmentedTurn
 from langchain_memview.core.views import View
-from langchain_memview.errors import OperationConflictError, PositionError
+from langchain_memview.errors import (
+    OperationConflictError,
+    PositionError,
+    WiringError,
+)
 from langchain_memview.ledgers import InMemoryLedger
 from langchain_memview.memview import MemView
 
@@ -200,3 +206,28 @@ def test_an_audience_of_its_own_has_a_ledger_of_its_own():
 
 def test_its_representation_shows_the_policy_s_name_alone(memview):
     assert repr(memview) == "MemView('meals')"
+
+
+class PicklableBackend(InMemoryBackend):
+    """Would give all its memories to whoever pickles it."""
+
+    def __reduce__(self):
+        return PicklableBackend, (MEMORIES,)
+
+
+@pytest.mark.parametrize(
+    "copied", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deep"]
+)
+def test_it_is_neither_pickled_nor_copied_whatever_its_backend_allows(copied):
+    memview = MemView(POLICY, PicklableBackend(MEMORIES), ledger=InMemoryLedger())
+    with pytest.raises(WiringError, match="neither pickled nor copied") as caught:
+        copied(memview)
+    assert "9,000" not in str(caught.value)
+
+
+def test_a_pickled_record_of_a_release_holds_views_and_no_memory(memview):
+    release = ask(memview, "dinner")
+    for public in (release.slots, release.outcomes, memview.history("ana")):
+        assert b"9,000" not in pickle.dumps(public)
+    with pytest.raises(TypeError, match="mappingproxy"):
+        pickle.dumps(release)

@@ -6,58 +6,70 @@ interface to which LangSmith's own client sends what it would send to its servic
 """
 
 import io
+import json
 import logging
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from struct import pack
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.globals import get_debug, set_debug
+from langgraph.callbacks import GraphCallbackHandler
 from langsmith import Client, tracing_context
 from typing_extensions import override
 
+from langchain_memview.testing.canary import private_text_in
+
 _LOOPBACK = "127.0.0.1"
-_EVENTS = (
-    "on_llm_start",
-    "on_chat_model_start",
-    "on_llm_new_token",
-    "on_llm_end",
-    "on_llm_error",
-    "on_chain_start",
-    "on_chain_end",
-    "on_chain_error",
-    "on_tool_start",
-    "on_tool_end",
-    "on_tool_error",
-    "on_retriever_start",
-    "on_retriever_end",
-    "on_retriever_error",
-    "on_text",
-    "on_retry",
-    "on_custom_event",
-    "on_agent_action",
-    "on_agent_finish",
-)
+# Whatever the installed versions tell a handler, events that are new included.
+_EVENTS = [name for name in dir(GraphCallbackHandler) if name.startswith("on_")]
 
 
 class Channels:
-    """Texts by the channel in which they were seen."""
+    """Texts and exceptions by the channel in which they were seen."""
 
     def __init__(self) -> None:
         self._texts: defaultdict[str, list[str]] = defaultdict(list)
+        self._errors: list[tuple[str, BaseException]] = []
         self._lock = threading.Lock()
 
     def add(self, channel: str, seen: object) -> None:
         """Record what was seen in a channel."""
         if isinstance(seen, bytes | bytearray | memoryview):
-            text = bytes(seen).decode("utf-8", "replace")
+            # Both: text is UTF-8, and a number in binary is no text at all.
+            text = f"{bytes(seen).decode('utf-8', 'replace')} {_latin(bytes(seen))}"
         else:
             text = seen if isinstance(seen, str) else repr(seen)
         with self._lock:
             self._texts[channel].append(text)
+
+    def keep(self, channel: str, error: BaseException) -> None:
+        """Record an exception, of which more can be read than its text."""
+        with self._lock:
+            self._errors.append((channel, error))
+
+    def leaking(self, canaries: tuple[str, ...]) -> list[str]:
+        """Return the channels in which a canary was seen, sorted.
+
+        Args:
+            canaries: Private texts; a number, such as `0.125`, is found in binary too.
+        """
+        wanted = {form for canary in canaries for form in _forms(canary)}
+        found = {
+            channel
+            for channel, text in self.texts().items()
+            if any(form in text for form in wanted)
+        }
+        with self._lock:
+            errors = tuple(self._errors)
+        # An error passes many places; each channel needs to be searched only until hit.
+        for channel, error in errors:
+            if channel not in found and private_text_in(error, canaries):
+                found.add(channel)
+        return sorted(found)
 
     def texts(self) -> dict[str, str]:
         """Return channel to everything that was seen in it."""
@@ -65,7 +77,27 @@ class Channels:
             return {channel: "\n".join(seen) for channel, seen in self._texts.items()}
 
 
-class _Callbacks(BaseCallbackHandler):
+def _forms(canary: str) -> set[str]:
+    """Return how a text looks as it is, in JSON, in a representation, in binary."""
+    forms = {
+        canary,
+        json.dumps(canary)[1:-1],
+        json.dumps(canary, ensure_ascii=False)[1:-1],
+        repr(canary)[1:-1],
+    }
+    try:
+        number = float(canary)
+    except ValueError:
+        return forms
+    # Whole numbers are mostly zero bytes, which any file holds.
+    return forms if number.is_integer() else forms | {_latin(pack(">d", number))}
+
+
+def _latin(data: bytes) -> str:
+    return data.decode("latin-1")
+
+
+class _Callbacks(GraphCallbackHandler):
     """Records the arguments of every callback."""
 
     raise_error = True
@@ -78,6 +110,9 @@ class _Callbacks(BaseCallbackHandler):
     def _recorder(self, event: str) -> Any:
         def record(*args: object, **kwargs: object) -> None:
             self._channels.add("callbacks", (event, args, kwargs))
+            for value in args:
+                if isinstance(value, BaseException):
+                    self._channels.keep("callbacks", value)
 
         return record
 
@@ -90,7 +125,10 @@ class _Logs(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        self._channels.add("logs", (self.format(record), record.args))
+        # The attributes of a record hold its arguments and what `extra` added.
+        self._channels.add("logs", (self.format(record), vars(record)))
+        if record.exc_info and record.exc_info[1]:
+            self._channels.keep("logs", record.exc_info[1])
 
 
 @contextmanager
@@ -116,13 +154,19 @@ def _logs_at_debug(channels: Channels) -> Iterator[None]:
     ]
     before = [(logger, logger.level) for logger in loggers]
     handler = _Logs(channels)
-    logging.getLogger().addHandler(handler)
+    # A logger that passes nothing on is heard itself.
+    heard = [
+        logger for logger in loggers if logger.name == "root" or not logger.propagate
+    ]
     for logger in loggers:
-        logger.setLevel(logging.DEBUG if logger.name == "root" else logging.NOTSET)
+        logger.setLevel(logging.DEBUG if logger in heard else logging.NOTSET)
+    for logger in heard:
+        logger.addHandler(handler)
     try:
         yield
     finally:
-        logging.getLogger().removeHandler(handler)
+        for logger in heard:
+            logger.removeHandler(handler)
         for logger, level in before:
             logger.setLevel(level)
 
