@@ -26,6 +26,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 import langchain_memview as mv
 from langchain_memview.backends import InMemoryBackend
+from langchain_memview.core.choice import Choice
 from langchain_memview.testing.draws import memview_with
 
 ROOT = Path(__file__).parents[1]
@@ -100,8 +101,8 @@ def observed(
     """Return everything that can be observed of a dialogue, by channel."""
     numbers = count()
 
-    def draw(mechanism: Any, scores: Any, prior: Any) -> int:
-        return next(numbers) * 7 % len(scores)
+    def draw(choice: Choice) -> int:
+        return next(numbers) * 7 % len(choice.probabilities())
 
     directory.mkdir()
     caplog.clear()

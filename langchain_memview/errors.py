@@ -152,6 +152,17 @@ class OperationConflictError(LedgerError):
         )
 
 
+class EpochError(LedgerError):
+    """The last planned epoch of a standing policy has begun already."""
+
+    def __init__(self, planned: int) -> None:
+        self.planned = planned
+        super().__init__(
+            f"all {planned} epochs that the policy planned have been drawn, and they "
+            "share the caps from the start; what was drawn last stays."
+        )
+
+
 def alone(error: MemViewError) -> MemViewError:
     """Return the error without the frames and errors that it came through.
 

@@ -7,7 +7,7 @@ views and nothing else. This module knows no framework; the adapters are in `gra
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import NoReturn
 
@@ -21,9 +21,13 @@ from langchain_memview.core.accounts import (
     Record,
 )
 from langchain_memview.core.backend import Backend
+from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
-from langchain_memview.core.mechanism import exponential_mechanism
+from langchain_memview.core.mechanism import (
+    exponential_mechanism,
+    randomized_response,
+)
 from langchain_memview.core.names import named, storable
 from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy
@@ -44,6 +48,7 @@ from langchain_memview.pacing import Pacer
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
 from langchain_memview.scorers.weighted import WeightedScorer
+from langchain_memview.standing import Journals, StandingTurn, standing_budget
 
 _NO_HISTORY = AugmentedTranscript()
 
@@ -90,6 +95,7 @@ class MemView:
         self._ledger = ledger
         self._placing = threading.Lock()
         self._pacer = Pacer(deadline)
+        self._journals = Journals(ledger)
         self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
@@ -126,6 +132,13 @@ class MemView:
         weights = (scorer.relevance_weight, *scorer.support_weights)
         if min(weights) < 0 or sum(weights) > 1:
             raise ValueError(f"its weights are {', '.join(map(str, weights))}")
+        if isinstance(policy.budget, StandingBudget):
+            for facet in policy.facets:
+                if facet.charge_set and len(facet.views) > 1:
+                    randomized_response(
+                        facet.epsilon, len(facet.views), policy.budget.top
+                    )
+            return
         for slot in policy.slots:
             if policy.charge_set(slot):
                 epsilon = policy.epsilon(slot)
@@ -233,6 +246,10 @@ class MemView:
             self.policy.fingerprint,
             *(turn.query for turn in history.turns),
         )
+        if isinstance(self.policy.budget, StandingBudget):
+            standing = self._standing(subject, account, audience)
+            shown = Record(0, request, standing.shown(query, history))
+            return self._release(shown, standing.journal.ledger())
         known = self._ledger.find(account, request)
         if known:
             return self._release(known, self._ledger.ledger(account))
@@ -267,6 +284,63 @@ class MemView:
         if isinstance(outcome, MemViewError):
             raise outcome
         return outcome
+
+    def open(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
+        """Return the balances after drawing what a standing policy will show.
+
+        Every facet of the current epoch that has not been drawn yet is drawn, charged
+        and recorded now, off the path of any question. Calling it again changes nothing.
+
+        Args:
+            subject: The person whose memory it is.
+            audience: Needed only where the policy's scope is `audience`.
+
+        Raises:
+            WiringError: The policy's budget is not standing.
+            SubjectError: The subject is missing or blank.
+            MemoryUnavailableError: The backend cannot be reached.
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        return self._drawing(subject, audience, StandingTurn.open)
+
+    def renew(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
+        """Return the balances after the subject's own new epoch has begun.
+
+        Only for `epochs: {renewals: …}`, and only on the subject's explicit request: a
+        renewal because something was written would reveal that it was.
+
+        Args:
+            subject: The person whose memory it is.
+            audience: Needed only where the policy's scope is `audience`.
+
+        Raises:
+            EpochError: All planned epochs have been drawn.
+            WiringError: The policy has no epochs of this kind.
+            SubjectError: The subject is missing or blank.
+            MemoryUnavailableError: The backend cannot be reached.
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        return self._drawing(subject, audience, StandingTurn.renew)
+
+    def _drawing(
+        self, subject: str, audience: str, draw: Callable[[StandingTurn], object]
+    ) -> Mapping[str, Balance]:
+        failure: MemViewError
+        try:
+            standing_budget(self.policy)
+            account = self._account(subject, audience or "-")
+            standing = self._standing(subject, account, audience or "-")
+            draw(standing)
+            return standing.journal.ledger().balances
+        except MemViewError as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001 - its text may hold a memory
+            failure = withheld(error)
+        raise alone(failure)
+
+    def _standing(self, subject: str, account: Account, audience: str) -> StandingTurn:
+        journal = self._journals.of(account, audience)
+        return StandingTurn(self.interface, journal, partial(self._read, subject))
 
     def remember(
         self, subject: str, text: str, *, slot: str = "", position: int | None = None

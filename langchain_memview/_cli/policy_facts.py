@@ -80,7 +80,7 @@ def _slot(policy: Policy, slot: Slot) -> SlotFacts:
     views = len(slot.vocabulary)
     epsilon, picked = Fraction(0), None
     if charges:
-        epsilon = policy.budget.epsilon(charges, policy.caps)
+        epsilon = policy.epsilon(slot)
         picked = best_picked(epsilon, views, share_of_gap(policy.document()))
     reads = policy.read_set(slot)
     return SlotFacts(slot.name, reads, charges, epsilon, views, picked)

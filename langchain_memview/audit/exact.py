@@ -9,14 +9,14 @@ probabilities are functions of memory.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from langchain_memview.core.accounts import Decide
+from langchain_memview.core.choice import Choice
 from langchain_memview.core.guarantees import log_ratio
-from langchain_memview.core.interface import Prior, TrustedInterface
+from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Ledger
-from langchain_memview.core.mechanism import ExponentialMechanism
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.store import MemoryStore
 from langchain_memview.core.transcript import AugmentedTranscript, AugmentedTurn
@@ -70,10 +70,8 @@ class _Script:
         self._indices = list(indices)
         self.likelihood = Fraction(1)
 
-    def draw(
-        self, mechanism: ExponentialMechanism, scores: Sequence[Fraction], prior: Prior
-    ) -> int:
-        law = mechanism.probabilities(scores, prior)
+    def draw(self, choice: Choice) -> int:
+        law = choice.probabilities()
         if not self._indices:
             raise _MoreChoices(len(law))
         index = self._indices.pop(0)
@@ -107,12 +105,11 @@ def outcomes(
         indices = scripts.pop()
         script = _Script(indices)
         try:
-            released = interface.turn(
+            released = replace(interface, draw=script.draw).turn(
                 query,
                 history,
                 lambda positions: {p: store.contents[p - 1] for p in positions},
                 run,
-                script.draw,
             )
         except _MoreChoices as more:
             scripts += [(*indices, index) for index in range(more.choices)]

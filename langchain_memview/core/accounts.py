@@ -15,6 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
+from typing_extensions import override
+
 from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.policy import Policy
@@ -68,6 +70,11 @@ class Account:
             policy.caps,
             policy.groups,
         )
+
+    @override
+    def __hash__(self) -> int:
+        """Return a hash that agrees with equality."""
+        return hash((self.key, self.fingerprint))
 
     @cached_property
     def key(self) -> str:
@@ -151,6 +158,14 @@ class LedgerStore(Protocol):
 
     def ledger(self, account: Account) -> Ledger:
         """Return the current ledger of the account.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        ...
+
+    def version(self, account: Account) -> str:
+        """Return a text that changes with everything that is written to the account.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be read.

@@ -13,11 +13,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from langchain_memview.core.accounts import Decide
+from langchain_memview.core.choice import Choice, Draw, fresh_draw
 from langchain_memview.core.ledger import Ledger
-from langchain_memview.core.mechanism import (
-    ExponentialMechanism,
-    exponential_mechanism,
-)
+from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.routing import Router, active_slots
@@ -25,16 +23,6 @@ from langchain_memview.core.scoring import Scorer, public_prior, scores, sensiti
 from langchain_memview.core.transcript import AugmentedTranscript
 
 Recorded = TypeVar("Recorded")
-Prior = Sequence[Fraction | int] | None
-Draw = Callable[[ExponentialMechanism, Sequence[Fraction], Prior], int]
-"""Draws an index; the audit puts its enumeration of all outcomes here."""
-
-
-def fresh_draw(
-    mechanism: ExponentialMechanism, scores: Sequence[Fraction], prior: Prior
-) -> int:
-    """Return one index drawn with fresh coins of the operating system (Eq. 7)."""
-    return mechanism.draw(scores, prior)
 
 
 @dataclass(frozen=True)
@@ -45,11 +33,13 @@ class TrustedInterface:
         policy: Slots, vocabularies, groups, caps and budget rule.
         router: Maps public inputs to active slots (C4).
         scorer: Scores views from the contents of a read set.
+        draw: Draws an index; only the audit and the testing package give another.
     """
 
     policy: Policy
     router: Router
     scorer: Scorer
+    draw: Draw = fresh_draw
 
     @cached_property
     def sensitivity(self) -> Fraction:
@@ -62,7 +52,6 @@ class TrustedInterface:
         history: AugmentedTranscript,
         read: Callable[[Set[int]], Mapping[int, str]],
         transact: Callable[[Decide], Recorded],
-        draw: Draw = fresh_draw,
     ) -> Recorded:
         """Return what `transact` makes of the turn's releases (Algorithm 1).
 
@@ -72,7 +61,6 @@ class TrustedInterface:
             read: Given positions, returns their contents. Private.
             transact: Runs the decision with the current ledger, atomically, and
                 records what it returns before anything leaves.
-            draw: Draws an index from a mechanism.
         """
         policy = self.policy
         active = active_slots(policy, self.router, query, history)  # l. 1-2
@@ -94,7 +82,7 @@ class TrustedInterface:
             released = []
             for slot in active:  # l. 3-4
                 release, ledger = self._select(
-                    slot, ledger, utility[slot.name], priors[slot.name], draw
+                    slot, ledger, utility[slot.name], priors[slot.name]
                 )
                 released.append(release)
             return released  # l. 18
@@ -106,8 +94,7 @@ class TrustedInterface:
         slot: Slot,
         ledger: Ledger,
         u: Sequence[Fraction],
-        prior: Prior,
-        draw: Draw,
+        prior: Sequence[Fraction] | None,
     ) -> tuple[SlotRelease, Ledger]:
         policy, views = self.policy, tuple(slot.vocabulary)
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
@@ -127,7 +114,7 @@ class TrustedInterface:
         mechanism = exponential_mechanism(epsilon, self.sensitivity)  # l. 13
         # l. 15 before l. 14: a crash in between costs budget, not privacy.
         ledger = ledger.charge(charge_set, epsilon)  # l. 15
-        view = views[draw(mechanism, u, prior)]  # l. 14
+        view = views[self.draw(Choice(mechanism, (u, prior)))]  # l. 14
         selected = SlotRelease(
             slot.name, view, "selected", read_set, charge_set, epsilon
         )

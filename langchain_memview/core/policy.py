@@ -19,9 +19,15 @@ from typing import Any, Literal
 from typing_extensions import override
 
 from langchain_memview.core.amounts import Amount, amount, exact
-from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
+from langchain_memview.core.budget import (
+    OnlineBudget,
+    PreallocatedBudget,
+    StandingBudget,
+)
 from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
+from langchain_memview.core.epochs import epochs_document
+from langchain_memview.core.facets import Facet, union
 from langchain_memview.core.views import GENERIC, View, vocabulary
 from langchain_memview.errors import PolicyError, Problem
 
@@ -75,6 +81,9 @@ class Slot:
         read: Positions that a selection reads; None means all of the slot's own.
         charge: Attributes to charge, the affected ones among them; over-charging is
             allowed. Empty means exactly the affected ones.
+        facet: Slots that name the same facet have the same view ids and are served by
+            one standing release; empty means a facet of its own. It counts in the
+            standing mode only.
     """
 
     name: str
@@ -83,6 +92,7 @@ class Slot:
     capacity: int | None = None
     read: Collection[int] | None = None
     charge: Collection[str] = ()
+    facet: str = ""
 
     @cached_property
     def vocabulary(self) -> Mapping[str, View]:
@@ -103,7 +113,7 @@ class Policy:
         name: Name of the policy; part of the lineage under which ledgers are kept.
         attributes: Attribute name to `ProtectedAttribute`.
         slots: The slots, in the order in which they are processed.
-        budget: `OnlineBudget` or `PreallocatedBudget`.
+        budget: `OnlineBudget`, `PreallocatedBudget` or `StandingBudget`.
         layout: Position (1, 2, …) to slot name; None when every slot has a capacity.
         scorer: Weights of the paper's scorer; None for the default cue scorer.
         sensitivity: Δu to run at instead of the derived bound; only a larger one.
@@ -117,7 +127,7 @@ class Policy:
     name: str
     attributes: Mapping[str, ProtectedAttribute]
     slots: Sequence[Slot]
-    budget: OnlineBudget | PreallocatedBudget
+    budget: OnlineBudget | PreallocatedBudget | StandingBudget
     layout: Mapping[int, str] | None = None
     scorer: ScoreWeights | None = None
     sensitivity: Amount | None = None
@@ -150,6 +160,9 @@ class Policy:
             set_(self, "scorer", ScoreWeights(**weights))
         if self.sensitivity is not None:
             set_(self, "sensitivity", exact(self.sensitivity))
+        if isinstance(self.budget, StandingBudget):
+            threshold = exact(self.budget.threshold)
+            set_(self, "budget", replace(self.budget, threshold=threshold))
 
     @override
     def __hash__(self) -> int:
@@ -171,11 +184,7 @@ class Policy:
             name: {"positions": list(a.positions), "cap": a.cap}
             for name, a in self.attributes.items()
         }
-        document["budget"] = (
-            {"mode": "online", "k": self.budget.granularity}
-            if isinstance(self.budget, OnlineBudget)
-            else {"mode": "preallocated", "planned": dict(self.budget.planned_charges)}
-        )
+        document["budget"] = budget_document(self.budget)
         if self.scorer is not None:
             document["scorer"] = dict(vars(self.scorer))
         if self.sensitivity is not None:
@@ -228,22 +237,82 @@ class Policy:
         return tuple(slot.read or ())
 
     def charge_set(self, slot: Slot) -> tuple[str, ...]:
-        """Return Γ of a selection for the slot, sorted (C2); empty if none is affected."""
-        return self._charges[slot.name][0]
+        """Return Γ of a selection for the slot, sorted (C2); empty if none is affected.
+
+        In the standing mode it is that of the slot's facet.
+        """
+        return self.facet(slot).charge_set
 
     def epsilon(self, slot: Slot) -> Fraction:
         """Return ε of a charged selection for the slot, in nats; 0 if none is affected."""
-        return self._charges[slot.name][1]
+        return self.facet(slot).epsilon
+
+    def facet(self, slot: Slot) -> Facet:
+        """Return the facet of the slot; outside the standing mode its own."""
+        return self._facet_of[slot.name]
 
     @cached_property
-    def _charges(self) -> Mapping[str, tuple[tuple[str, ...], Fraction]]:
+    def facets(self) -> tuple[Facet, ...]:
+        """Return the facets in the order of their first slots."""
         # Fixed by the policy, so computed once.
-        charges = {}
+        standing = isinstance(self.budget, StandingBudget)
+        members: dict[str, list[Slot]] = {}
         for slot in self.slots:
-            names = charge_set(self.read_set(slot), self.groups, slot.charge)
-            epsilon = self.budget.epsilon(names, self.caps) if names else Fraction(0)
-            charges[slot.name] = (tuple(sorted(names)), epsilon)
-        return charges
+            name = slot.facet if standing and slot.facet else slot.name
+            members.setdefault(name, []).append(slot)
+        reads = {
+            name: union(self.read_set(slot) for slot in slots)
+            for name, slots in members.items()
+        }
+        charges = {
+            name: charge_set(
+                reads[name],
+                self.groups,
+                [attribute for slot in slots for attribute in slot.charge],
+            )
+            for name, slots in members.items()
+        }
+        charged = {name: names for name, names in charges.items() if names}
+        if isinstance(self.budget, StandingBudget):
+            epsilons = self.budget.epsilons(charged, self.caps)
+        else:
+            epsilons = {
+                name: self.budget.epsilon(names, self.caps)
+                for name, names in charged.items()
+            }
+        return tuple(
+            Facet(
+                name,
+                tuple(slot.name for slot in slots),
+                tuple(slots[0].vocabulary),
+                reads[name],
+                tuple(sorted(charges[name])),
+                epsilons.get(name, Fraction(0)),
+            )
+            for name, slots in members.items()
+        )
+
+    @cached_property
+    def _facet_of(self) -> Mapping[str, Facet]:
+        return {slot: facet for facet in self.facets for slot in facet.slots}
+
+
+def budget_document(
+    budget: OnlineBudget | PreallocatedBudget | StandingBudget,
+) -> dict[str, Any]:
+    """Return a budget rule as plain data, in the shape of a policy file."""
+    match budget:
+        case OnlineBudget(granularity):
+            return {"mode": "online", "k": granularity}
+        case PreallocatedBudget(planned):
+            return {"mode": "preallocated", "planned": dict(planned)}
+        case StandingBudget(epochs, threshold, top):
+            return {
+                "mode": "standing",
+                "epochs": epochs_document(epochs),
+                "threshold": threshold,
+                "top": top,
+            }
 
 
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:
@@ -290,6 +359,8 @@ def _slot_document(slot: Slot) -> dict[str, Any]:
         document["read"] = list(slot.read)
     if slot.charge:
         document["charge"] = list(slot.charge)
+    if slot.facet:
+        document["facet"] = slot.facet
     document["views"] = {
         name: view
         if isinstance(view, str)

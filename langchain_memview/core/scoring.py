@@ -117,6 +117,27 @@ def scores(
     return tuple(Fraction(level, GRID) for level in total)
 
 
+def supports(
+    scorer: Scorer, slot: Slot, contents: Sequence[str]
+) -> tuple[Fraction, ...]:
+    """Return how far the contents support every view, in [0, 1]. Private.
+
+    It is the private part of the score as a share of the most it can be, so 1 means
+    that every private term is 1. The query has no part in it.
+
+    Args:
+        scorer: Gives the private terms and their weights.
+        slot: The slot whose views are scored.
+        contents: Contents of the slot's read set in position order. Private.
+    """
+    weights = scorer.support_weights
+    count = len(slot.vocabulary)
+    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
+    most = sum(weights, Fraction(0))
+    shares = _weighted([weight / most for weight in weights], levels)
+    return tuple(Fraction(level, GRID) for level in shares)
+
+
 def _weighted(weights: Sequence[Fraction], rows: Sequence[Sequence[int]]) -> list[int]:
     """Return the weighted sum of the rows, in whole thousandths, rounded down."""
     whole = math.lcm(*(weight.denominator for weight in weights))

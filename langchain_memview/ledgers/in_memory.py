@@ -88,6 +88,12 @@ class InMemoryLedger(LedgerStore):
             return self._entry(account).under(account)
 
     @override
+    def version(self, account: Account) -> str:
+        with self._lock:
+            entry = self._entry(account)
+            return f"{len(entry.records)} {entry.fingerprint}"
+
+    @override
     def history(self, account: Account) -> Sequence[Record]:
         with self._lock:
             return tuple(self._entry(account).records)

@@ -52,6 +52,7 @@ from langchain_memview.ledgers.postgres_rows import (
     opened,
     records,
     seen,
+    version,
 )
 from langchain_memview.ledgers.postgres_schema import key_in, prepared
 
@@ -168,6 +169,10 @@ class PostgresLedger(LedgerStore):
             return before.under(session, account)
 
         return self._guarded(read)
+
+    @override
+    def version(self, account: Account) -> str:
+        return self._guarded(lambda session: version(session, self._keyed(account.key)))
 
     @override
     def history(self, account: Account) -> Sequence[Record]:

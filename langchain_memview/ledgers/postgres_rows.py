@@ -115,6 +115,14 @@ def _stored(key: str, row: Row) -> Stored:
     )
 
 
+def version(session: Session, key: str) -> str:
+    """Return a text that changes with everything that is written to the account."""
+    rows = session.run(
+        "SELECT fingerprint || ' ' || head FROM memview_account WHERE account = %s", key
+    )
+    return str(rows[0][0]) if rows else ""
+
+
 def found(session: Session, key: str, operation: str) -> Record | None:
     """Return what is recorded under an operation's id, or None."""
     rows = session.run(f"{_RELEASES} AND operation = %s", key, stored(operation))

@@ -38,7 +38,14 @@ from langchain_memview.errors import (
     WiringError,
 )
 from langchain_memview.ledgers.sqlite_connection import Answer, SqliteConnection
-from langchain_memview.ledgers.sqlite_rows import append, found, records, seen, under
+from langchain_memview.ledgers.sqlite_rows import (
+    append,
+    found,
+    records,
+    seen,
+    under,
+    version,
+)
 from langchain_memview.ledgers.sqlite_schema import prepared
 
 _NO_FILE = ("", ":memory:")
@@ -119,6 +126,12 @@ class SqliteLedger(LedgerStore):
             return under(connection, key, account, seen(connection, key))
 
         return self._guarded(lambda connection: _in_snapshot(connection, read))
+
+    @override
+    def version(self, account: Account) -> str:
+        return self._guarded(
+            lambda connection: version(connection, self._keyed(account.key))
+        )
 
     @override
     def history(self, account: Account) -> Sequence[Record]:

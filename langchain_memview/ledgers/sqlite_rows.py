@@ -62,6 +62,15 @@ def seen(connection: sqlite3.Connection, key: str) -> Stored:
     return Stored(fingerprint, sequence, head, ledger)
 
 
+def version(connection: sqlite3.Connection, key: str) -> str:
+    """Return a text that changes with everything that is written to the account."""
+    row = connection.execute(
+        "SELECT fingerprint || ' ' || head FROM memview_account WHERE account = ?",
+        (key,),
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
 def under(
     connection: sqlite3.Connection, key: str, account: Account, before: Stored
 ) -> Ledger:

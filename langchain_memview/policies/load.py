@@ -7,9 +7,14 @@ from typing import Any
 
 from typing_extensions import override
 
-from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
+from langchain_memview.core.budget import (
+    OnlineBudget,
+    PreallocatedBudget,
+    StandingBudget,
+)
 from langchain_memview.core.checks import check_policy
 from langchain_memview.core.checks.plain import mistake, shown
+from langchain_memview.core.epochs import OneEpoch, epochs_of
 from langchain_memview.core.policy import Policy, ProtectedAttribute, ScoreWeights, Slot
 from langchain_memview.core.views import View
 from langchain_memview.errors import PolicyError, Problem
@@ -156,13 +161,25 @@ def _policy(document: Mapping[str, Any]) -> Policy:
             for name, fields in document["attributes"].items()
         },
         slots=[_slot(name, fields) for name, fields in document["slots"].items()],
-        budget=OnlineBudget(budget["k"])
-        if budget["mode"] == "online"
-        else PreallocatedBudget(budget["planned"]),
+        budget=_budget(budget),
         layout=document.get("layout"),
         scorer=None if scorer is None else ScoreWeights(**scorer),
         sensitivity=document.get("sensitivity"),
         scope=document.get("scope") or "subject",
+    )
+
+
+def _budget(
+    fields: Mapping[str, Any],
+) -> OnlineBudget | PreallocatedBudget | StandingBudget:
+    match fields["mode"]:
+        case "online":
+            return OnlineBudget(fields["k"])
+        case "preallocated":
+            return PreallocatedBudget(fields["planned"])
+    epochs = epochs_of(fields.get("epochs", "never"))
+    return StandingBudget(
+        epochs or OneEpoch(), fields.get("threshold", "0.5"), fields.get("top", 1)
     )
 
 
@@ -177,4 +194,5 @@ def _slot(name: str, fields: Mapping[str, Any]) -> Slot:
         capacity=fields.get("capacity"),
         read=fields.get("read"),
         charge=fields.get("charge", ()),
+        facet=fields.get("facet", ""),
     )

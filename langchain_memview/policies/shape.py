@@ -23,6 +23,30 @@ _WEIGHT_SCHEMA = {
         {"type": "string", "pattern": r"^\d+(\.\d+)?(/[1-9]\d*)?$"},
     ]
 }
+_COUNT_SCHEMA = {"type": "integer", "minimum": 1}
+_EPOCHS_SCHEMA = {
+    "anyOf": [
+        {"const": "never"},
+        *(
+            {
+                "type": "object",
+                "properties": {
+                    name: {"type": "string", "format": "date"}
+                    if name == "start"
+                    else _COUNT_SCHEMA
+                    for name in names
+                },
+                "required": names,
+                "additionalProperties": False,
+            }
+            for names in (
+                ["turns", "planned"],
+                ["days", "start", "planned"],
+                ["renewals"],
+            )
+        ),
+    ]
+}
 _LAYOUT_SCHEMA = {
     "type": "object",
     "minProperties": 1,
@@ -87,6 +111,27 @@ class PreallocatedShape(Shape):
     )
 
 
+class StandingShape(Shape):
+    """One release per facet and epoch, shown again at no cost."""
+
+    mode: Literal["standing"]
+    epochs: Annotated[Any, WithJsonSchema(_EPOCHS_SCHEMA)] = Field(
+        default="never",
+        description="When a facet may be drawn again: a public schedule, whose epochs "
+        "share the facet's budget from the start.",
+    )
+    threshold: Number = Field(
+        default=None,
+        description="Share of the most support from which on a view counts as "
+        "supported; 0.5 by default.",
+    )
+    top: Count = Field(
+        default=None,
+        description="How many of the best supported views are equally likely; 1 by "
+        "default.",
+    )
+
+
 class ScorerShape(Shape):
     """Weights of the three-term scorer; they add up to at most 1."""
 
@@ -107,9 +152,16 @@ class ViewShape(Shape):
     )
 
 
+_BUDGETS: dict[object, type[Shape]] = {
+    "online": OnlineShape,
+    "preallocated": PreallocatedShape,
+    "standing": StandingShape,
+}
+
+
 def _budget_kind(value: Any) -> Any:
     mode = value.get("mode") if isinstance(value, Mapping) else "online"
-    return mode if mode in ("online", "preallocated") else None
+    return mode if isinstance(mode, str) and mode in _BUDGETS else None
 
 
 def _view_kind(value: Any) -> str:
@@ -122,7 +174,8 @@ View = Annotated[
 ]
 Budget = Annotated[
     Annotated[OnlineShape, Tag("online")]
-    | Annotated[PreallocatedShape, Tag("preallocated")],
+    | Annotated[PreallocatedShape, Tag("preallocated")]
+    | Annotated[StandingShape, Tag("standing")],
     Discriminator(_budget_kind),
 ]
 
@@ -145,6 +198,10 @@ class SlotShape(Shape):
         default=[],
         description="Attributes to charge; derived by default. It may name more than "
         "the affected ones, never fewer.",
+    )
+    facet: str = Field(
+        default="",
+        description="Slots of one facet share their view names and one standing release.",
     )
     views: dict[Any, View] = Field(
         description="View name to its sentence, or to sentence and cues.",
@@ -202,8 +259,7 @@ def keys_at(path: tuple[Any, ...], document: Mapping[str, Any]) -> list[str]:
     section, depth = path[0] if path else "", len(path)
     shape: type[Shape] = PolicyShape
     if section == "budget":
-        online = _budget_kind(document["budget"]) == "online"
-        shape = OnlineShape if online else PreallocatedShape
+        shape = _BUDGETS.get(_budget_kind(document["budget"]), PreallocatedShape)
     elif section in ("attributes", "scorer"):
         shape = AttributeShape if section == "attributes" else ScorerShape
     elif section == "slots":

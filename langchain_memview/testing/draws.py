@@ -7,19 +7,16 @@ come from the operating system.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 from typing_extensions import override
 
-from langchain_memview.core.accounts import Decide, LedgerStore
+from langchain_memview.core.accounts import LedgerStore
 from langchain_memview.core.backend import Backend
-from langchain_memview.core.interface import Draw, Prior, Recorded, TrustedInterface
-from langchain_memview.core.mechanism import ExponentialMechanism
+from langchain_memview.core.choice import Choice, Draw
 from langchain_memview.core.policy import Policy
-from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.memview import MemView
 
 
@@ -49,7 +46,7 @@ def memview_with(
     memories has leaked by another way.
 
     Args:
-        draw: Given mechanism, scores and prior, returns the index of a view.
+        draw: Given a choice, returns the index of a view.
         policy: As in `MemView`.
         backend: As in `MemView`.
         ledger: As in `MemView`.
@@ -61,10 +58,8 @@ def seeded_draw(seed: int) -> Draw:
     """Return a function that draws with the coins of this seed, draw 0 first."""
     numbers = count()
 
-    def draw(
-        mechanism: ExponentialMechanism, scores: Sequence[Fraction], prior: Prior
-    ) -> int:
-        return mechanism.draw(scores, prior, _coins(seed, next(numbers)))
+    def draw(choice: Choice) -> int:
+        return choice.draw(_coins(seed, next(numbers)))
 
     return draw
 
@@ -83,31 +78,12 @@ def _coins(seed: int, number: int) -> Callable[[int], int]:
     return bits
 
 
-@dataclass(frozen=True)
-class _DrawnInterface(TrustedInterface):
-    """The trusted interface with its one seam, the draw, set from outside."""
-
-    own_draw: Draw
-
-    @override
-    def turn(
-        self,
-        query: str,
-        history: AugmentedTranscript,
-        read: Callable[[Set[int]], Mapping[int, str]],
-        transact: Callable[[Decide], Recorded],
-        draw: Draw | None = None,
-    ) -> Recorded:
-        return super().turn(query, history, read, transact, draw or self.own_draw)
-
-
 class _DrawnMemView(MemView):
     def __init__(
         self, policy: Policy, backend: Backend, *, ledger: LedgerStore, draw: Draw
     ) -> None:
         super().__init__(policy, backend, ledger=ledger)
-        own = self.interface
-        self.interface = _DrawnInterface(own.policy, own.router, own.scorer, draw)
+        self.interface = replace(self.interface, draw=draw)
 
     @override
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from langchain_memview import InMemoryLedger
 from langchain_memview.backends import InMemoryBackend
+from langchain_memview.core.choice import Choice
 from langchain_memview.core.mechanism import ExponentialMechanism
 from langchain_memview.demo.policy import meal_policy
 from langchain_memview.demo.user import ANA, remember_ana
@@ -21,7 +22,7 @@ SCORES = [Fraction(0), Fraction(1), Fraction(1, 2)]
 
 def draws(seed, count):
     draw = seeded_draw(seed)
-    return [draw(MECHANISM, SCORES, None) for _ in range(count)]
+    return [draw(Choice(MECHANISM, (SCORES, None))) for _ in range(count)]
 
 
 def test_equal_seeds_give_equal_draws_and_others_do_not():
@@ -33,8 +34,8 @@ def test_equal_seeds_give_equal_draws_and_others_do_not():
 def test_the_number_of_a_draw_decides_its_coins_whatever_was_drawn_before():
     draw = seeded_draw(7)
     other = ExponentialMechanism(Fraction(2), 1)
-    draw(other, [Fraction(1), Fraction(0)], None)
-    rest = [draw(MECHANISM, SCORES, None) for _ in range(20)]
+    draw(Choice(other, ([Fraction(1), Fraction(0)], None)))
+    rest = [draw(Choice(MECHANISM, (SCORES, None))) for _ in range(20)]
     assert rest == draws(7, 21)[1:]
 
 

@@ -249,7 +249,7 @@ MISTAKES = [
         "mode: online",
         "mode: daily",
         "policy.yaml:9:16 error[MV405] budget mode 'daily' is not known\n"
-        "  fix: use online or preallocated",
+        "  fix: use online, preallocated or standing",
     ),
     (
         "no planned count",

@@ -14,10 +14,11 @@ from langchain_memview.core.checks.plain import (
     shown,
     whole,
 )
+from langchain_memview.core.checks.standing import check_standing
 from langchain_memview.core.mechanism import GRID
 from langchain_memview.errors import Problem
 
-_MODES = ["online", "preallocated"]
+_MODES = ["online", "preallocated", "standing"]
 _PRIVATE = ("compatibility", "specificity")
 _WEIGHTS = ("relevance", *_PRIVATE)
 
@@ -37,12 +38,16 @@ def check_budget(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem
         yield from _online(budget)
     elif mode == "preallocated":
         yield from _preallocated(budget, readable)
+    elif mode == "standing":
+        yield from check_standing(budget, readable)
     else:
         text = (
             f"budget mode {shown(mode)} is not known" if mode else "budget has no mode"
         )
-        fix = did_you_mean(mode, _MODES) or "use online or preallocated"
+        fix = did_you_mean(mode, _MODES) or "use online, preallocated or standing"
         yield mistake("MV405", ("budget", "mode"), text, fix)
+    if mode != "standing":
+        yield from _facets_without_use(readable)
     for slot in readable.slots:
         if readable.epsilon(slot) == 0:
             text = (
@@ -98,6 +103,16 @@ def sensitivity_bound(fields: Mapping[Any, Any]) -> tuple[Fraction, str] | None:
         return None
     parts = " + ".join(f"{name} {short(weight)}" for name, weight in sound.items())
     return sum(sound.values(), Fraction(0)), parts
+
+
+def _facets_without_use(readable: Draft) -> Iterator[Problem]:
+    for slot in readable.slots:
+        if slot.fields.get("facet"):
+            text = (
+                f"slot {shown(slot.name)} names a facet, which only mode: standing has"
+            )
+            path = ("slots", slot.name, "facet")
+            yield mistake("MV410", path, text, "delete it, or use mode: standing")
 
 
 def _online(budget: Mapping[Any, Any]) -> Iterator[Problem]:

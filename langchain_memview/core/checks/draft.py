@@ -12,9 +12,15 @@ from fractions import Fraction
 from typing import Any
 
 from langchain_memview.core.amounts import amount, to_ticks
-from langchain_memview.core.budget import BudgetRule, OnlineBudget, PreallocatedBudget
+from langchain_memview.core.budget import (
+    BudgetRule,
+    OnlineBudget,
+    PreallocatedBudget,
+    StandingBudget,
+)
 from langchain_memview.core.charging import affected_attributes
 from langchain_memview.core.checks.plain import number, shown, whole
+from langchain_memview.core.epochs import epochs_of
 
 MAX_POSITIONS = 100_000
 """A layout is written by hand; more is a slip of the keyboard."""
@@ -49,6 +55,12 @@ class DraftSlot:
     charged: frozenset[str]
 
     @property
+    def facet(self) -> str:
+        """Return the facet's name; the slot's own where it names none."""
+        facet = self.fields.get("facet")
+        return facet if isinstance(facet, str) and facet else self.name
+
+    @property
     def selects(self) -> bool:
         """Return whether there is a choice of views."""
         return len(self.views) > 1
@@ -74,7 +86,7 @@ class Draft:
     groups_complete: bool
     caps: Mapping[str, Fraction]
     slots: tuple[DraftSlot, ...]
-    budget: BudgetRule | None
+    budget: BudgetRule | StandingBudget | None
 
     def epsilon(self, slot: DraftSlot) -> Fraction | None:
         """Return ε of one selection for the slot; None when free or not judgeable."""
@@ -88,7 +100,28 @@ class Draft:
             slot.charged <= set(self.budget.planned_charges)
         ):
             return None
+        if isinstance(self.budget, StandingBudget):
+            return self._standing(self.budget).get(slot.facet)
         return self.budget.epsilon(slot.charged, self.caps)
+
+    def _standing(self, budget: StandingBudget) -> Mapping[str, Fraction]:
+        sound = set(self.caps)
+        charged = {
+            name: frozenset().union(*(slot.charged for slot in slots))
+            for name, slots in self.facets.items()
+        }
+        known = {name: names for name, names in charged.items() if names}
+        if not all(names <= sound for names in known.values()):
+            return {}
+        return budget.epsilons(known, self.caps)
+
+    @property
+    def facets(self) -> Mapping[str, list[DraftSlot]]:
+        """Return facet name to its slots."""
+        found: dict[str, list[DraftSlot]] = {}
+        for slot in self.slots:
+            found.setdefault(slot.facet, []).append(slot)
+        return found
 
 
 def draft(document: object) -> Draft:
@@ -222,10 +255,13 @@ def _slot(
     return DraftSlot(name, fields, views, tuple(cues), read, affected, charged)
 
 
-def _budget(fields: Mapping[Any, Any]) -> BudgetRule | None:
+def _budget(fields: Mapping[Any, Any]) -> BudgetRule | StandingBudget | None:
     if fields.get("mode") == "online" and whole(fields.get("k")):
         return OnlineBudget(fields["k"])
     if fields.get("mode") == "preallocated":
         planned = mapping(fields.get("planned")).items()
         return PreallocatedBudget({a: count for a, count in planned if whole(count)})
+    if fields.get("mode") == "standing":
+        epochs = epochs_of(fields.get("epochs", "never"))
+        return StandingBudget(epochs) if epochs else None
     return None
