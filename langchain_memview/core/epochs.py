@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol
 
-from typing_extensions import override
-
 
 @dataclass(frozen=True)
 class Moment:
@@ -45,12 +43,11 @@ class Epochs(Protocol):
 
 
 @dataclass(frozen=True)
-class OneEpoch(Epochs):
+class OneEpoch:
     """One draw per facet, for ever."""
 
     planned: int = 1
 
-    @override
     def number(self, moment: Moment) -> int:
         """Return 0."""
         del moment
@@ -58,7 +55,7 @@ class OneEpoch(Epochs):
 
 
 @dataclass(frozen=True)
-class TurnEpochs(Epochs):
+class TurnEpochs:
     """A new epoch after every so many turns of a dialogue.
 
     Attributes:
@@ -70,14 +67,13 @@ class TurnEpochs(Epochs):
     turns: int
     planned: int
 
-    @override
     def number(self, moment: Moment) -> int:
         """Return how many times `turns` turns have passed, at most planned − 1."""
         return min(self.planned - 1, moment.turns // self.turns)
 
 
 @dataclass(frozen=True)
-class CalendarEpochs(Epochs):
+class CalendarEpochs:
     """A new epoch every so many days.
 
     Attributes:
@@ -90,7 +86,6 @@ class CalendarEpochs(Epochs):
     start: date
     planned: int
 
-    @override
     def number(self, moment: Moment) -> int:
         """Return how many times `days` days have passed since the start."""
         passed = max(0, (moment.day - self.start).days) // self.days
@@ -98,7 +93,7 @@ class CalendarEpochs(Epochs):
 
 
 @dataclass(frozen=True)
-class SubjectEpochs(Epochs):
+class SubjectEpochs:
     """A new epoch when the subject asks for it (`MemView.renew`).
 
     Attributes:
@@ -107,7 +102,6 @@ class SubjectEpochs(Epochs):
 
     planned: int
 
-    @override
     def number(self, moment: Moment) -> int:
         """Return the last epoch that was drawn, 0 if none was."""
         return max(0, moment.drawn() - 1)

@@ -191,6 +191,21 @@ class LedgerConformance:
         assert list(ledger.history(account())) == []
         assert ledger.find(account(), operation("t1", "something else")) is None
 
+    def test_the_version_changes_with_every_release_and_with_nothing_else(
+        self, ledger: LedgerStore
+    ) -> None:
+        """What was read of an account stays true for as long as its version does."""
+        versions = [ledger.version(account())]
+        for name in ("t1", "t2"):
+            ledger.transact(account(), operation(name), answer(charged("health")))
+            versions.append(ledger.version(account()))
+        assert len(set(versions)) == 3
+        ledger.transact(account(), operation("t1"), never)
+        ledger.transact(account(), operation("t3"), answer())
+        ledger.transact(account("ben"), operation("t1"), answer(charged("health")))
+        ledger.ledger(account(caps={"health": 1, "debt": 1}))
+        assert ledger.version(account()) == versions[-1]
+
     def test_the_history_is_in_the_order_of_release(self, ledger: LedgerStore) -> None:
         """Sequence numbers count from 1, whatever the ids are."""
         for name in ("b", "c", "a"):
