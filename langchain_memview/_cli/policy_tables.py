@@ -11,7 +11,7 @@ from langchain_memview._cli.policy_facts import (
     slot_facts,
 )
 from langchain_memview.core.budget import OnlineBudget
-from langchain_memview.core.checks.advice import in_100
+from langchain_memview.core.guarantees import in_100
 from langchain_memview.core.policy import Policy
 
 

@@ -1,17 +1,29 @@
-"""What a transcript can reveal: Theorem 1, Corollary 1, Eqs. (3), (8), (9) and B.4.
+"""What a transcript can reveal: Theorem 1, Eqs. (3), (9) and B.4.
 
 All amounts are in nats. Theorem 1: for every attribute the augmented transcript is pure
 B_a-DP, because on each path the factors of the likelihood ratio multiply to at most
-e^{L_a} and the ledger keeps L_a <= B_a. Corollary 1: stores that differ in several
-groups are κ apart, the least total cap of attributes whose groups cover the difference.
-B.4: prior odds change at most e^{B_a}-fold, in either direction.
+e^{L_a} and the ledger keeps L_a <= B_a. B.4: prior odds change at most e^{B_a}-fold, in
+either direction. What holds for stores that differ in several groups is in `cover`.
 """
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Set
 from fractions import Fraction
 
+from langchain_memview.core.cover import minimum_cover_cost
 from langchain_memview.core.exponent import exp_lower
+
+__all__ = [
+    "approximate_bound",
+    "attack_ceilings",
+    "differing_loss",
+    "in_100",
+    "log_ratio",
+    "minimum_cover_cost",
+    "posterior_odds_bounds",
+    "respects",
+    "suspicion_in_words",
+]
 
 
 def respects(likelihood: Fraction, other: Fraction, bound: Fraction) -> bool:
@@ -37,44 +49,6 @@ def log_ratio(likelihood: Fraction, other: Fraction) -> float:
     ratio = likelihood / other
     # math.log takes integers of any size; the ratio as a float could overflow.
     return math.log(ratio.numerator) - math.log(ratio.denominator)
-
-
-def minimum_cover_cost(
-    attributes: Mapping[str, tuple[Set[int], Fraction]], differing: Set[int]
-) -> Fraction | float:
-    """Return κ (Eq. 8): the least total cap of groups that cover the differing positions.
-
-    Exact, by branching on the position that fewest attributes cover; the cheapest cover
-    found so far bounds the rest.
-
-    Args:
-        attributes: Attribute to its group of positions and its cap in nats, >= 0.
-        differing: D, the positions at which two stores differ.
-
-    Returns:
-        κ in nats: 0 if nothing differs, `math.inf` if no cover exists.
-    """
-    groups = [(frozenset(group), cap) for group, cap in attributes.values()]
-    return _cheapest(groups, frozenset(differing), math.inf)
-
-
-def _cheapest(
-    groups: list[tuple[frozenset[int], Fraction]],
-    open_positions: frozenset[int],
-    limit: Fraction | float,
-) -> Fraction | float:
-    if not open_positions:
-        return Fraction(0)
-    useful = [(g & open_positions, cap) for g, cap in groups if g & open_positions]
-    covering = {p: [u for u in useful if p in u[0]] for p in open_positions}
-    hardest = min(sorted(covering), key=lambda p: len(covering[p]))
-    best: Fraction | float = math.inf
-    for group, cap in sorted(covering[hardest], key=lambda u: (u[1], -len(u[0]))):
-        if cap >= min(best, limit):
-            break
-        rest = _cheapest(useful, open_positions - group, min(best, limit) - cap)
-        best = min(best, cap + rest)
-    return best
 
 
 def posterior_odds_bounds(prior: float, cap: Fraction | float) -> tuple[float, float]:
@@ -125,3 +99,64 @@ def attack_ceilings(
     if false_positive_rate < upper * shrink:
         return 1 / (1 + shrink), false_positive_rate / shrink
     return 1 / (1 + shrink), upper
+
+
+def in_100(probability: float) -> str:
+    """Return a probability as `45`, or `more than 99` where rounding would say all."""
+    percent = round(100 * probability)
+    return "more than 99" if percent > 99 else str(percent)
+
+
+def suspicion_in_words(prior: float, cap: Fraction | float) -> str:
+    """Return what a suspicion can become, such as `10 in 100 stays within 1 to 45 in 100`.
+
+    Args:
+        prior: Probability of the attribute before, in (0, 1).
+        cap: B_a, or L_a for a bound after the fact, in nats, >= 0.
+
+    Raises:
+        ValueError: An argument is out of range.
+    """
+    low, high = posterior_odds_bounds(prior, cap)
+    return f"{in_100(prior)} in 100 stays within {in_100(low)} to {in_100(high)} in 100"
+
+
+def differing_loss(
+    releases: Iterable[tuple[Set[int], Fraction]], differing: Set[int]
+) -> Fraction:
+    """Return a bound on the loss of recorded releases for stores that differ anywhere.
+
+    Σ ε over the releases that read a differing position. A mechanism's ε holds for
+    every change of what it reads, so releases that touch two groups are counted once;
+    that is at most κ, and often much less. Proof: on the recorded path each factor of
+    the likelihood ratio is at most e^ε, and 1 where nothing that is read differs.
+    Tight for one randomized response that reads a differing position.
+
+    Args:
+        releases: Read set and ε in nats of every recorded selection.
+        differing: D, the positions at which two stores differ.
+    """
+    return sum((e for read, e in releases if read & differing), Fraction(0))
+
+
+def approximate_bound(epsilons: Iterable[Fraction], delta: float) -> float:
+    """Return ε' such that the releases of the exponential mechanism are (ε', δ)-DP.
+
+    An extra line for a report, never a cap: a cap is pure. The exponential mechanism
+    is ε-bounded-range, so it is ε²/8-zCDP (Cesar and Rogers 2021); ρ adds up over an
+    adaptive transcript and gives ρ + 2·√(ρ·ln(1/δ)) (Bun and Steinke 2016). The sum of
+    all ε holds as well, with δ = 0, so the smaller one is returned; for fewer than
+    about 16 releases that is the sum. Randomized response has no such bound.
+
+    Args:
+        epsilons: ε of every release that the attribute was charged for, in nats.
+        delta: δ, in (0, 1).
+
+    Raises:
+        ValueError: δ is out of range.
+    """
+    if not 0 < delta < 1:
+        raise ValueError("delta must be in (0, 1)")
+    charges = [float(epsilon) for epsilon in epsilons]
+    rho = sum(epsilon**2 for epsilon in charges) / 8
+    return min(sum(charges), rho + 2 * math.sqrt(rho * math.log(1 / delta)))

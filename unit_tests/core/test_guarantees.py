@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_memview.core.guarantees import (
+    approximate_bound,
     attack_ceilings,
+    differing_loss,
     log_ratio,
     minimum_cover_cost,
     posterior_odds_bounds,
     respects,
+    suspicion_in_words,
 )
 
 
@@ -96,3 +99,61 @@ def test_attack_ceilings_refuse_what_is_out_of_range():
         attack_ceilings(-1)
     with pytest.raises(ValueError, match="rate in"):
         attack_ceilings(1, 2)
+
+
+def test_eq_8_sixty_four_overlapping_groups_are_covered_exactly():
+    # Pairs, and one group per ten pairs that costs as much as nine of them.
+    pairs = {f"p{i}": ({2 * i, 2 * i + 1}, Fraction(1)) for i in range(60)}
+    tens = {f"t{i}": (set(range(20 * i, 20 * i + 20)), Fraction(9)) for i in range(4)}
+    assert minimum_cover_cost(pairs | tens, set(range(120))) == 2 * 10 + 4 * 9
+    assert minimum_cover_cost(pairs | tens, set(range(18))) == 9
+    assert minimum_cover_cost(pairs | tens, {0, 20, 40}) == 3
+
+
+@pytest.mark.parametrize(
+    ("prior", "cap", "words"),
+    [
+        (0.1, 2, "10 in 100 stays within 1 to 45 in 100"),
+        (0.5, 0, "50 in 100 stays within 50 to 50 in 100"),
+        (0.9, Fraction(5), "90 in 100 stays within 6 to more than 99 in 100"),
+    ],
+)
+def test_b_4_a_suspicion_is_said_in_words(prior, cap, words):
+    assert suspicion_in_words(prior, cap) == words
+
+
+def test_releases_that_read_no_differing_position_cost_nothing():
+    releases = [({1, 2}, Fraction(1)), ({2, 3}, Fraction(2)), ({4}, Fraction(4))]
+    assert differing_loss(releases, {2}) == 3
+    assert differing_loss(releases, {1, 3}) == 3
+    assert differing_loss(releases, {9}) == differing_loss([], {1}) == 0
+
+
+@given(
+    st.lists(st.tuples(st.frozensets(st.integers(1, 4)), st.integers(1, 3))),
+    st.dictionaries(st.sampled_from("ab"), st.frozensets(st.integers(1, 4))),
+    st.frozensets(st.integers(1, 4)),
+)
+def test_the_loss_of_differing_releases_never_passes_kappa(releases, groups, differing):
+    # With caps that are just what was charged to each attribute.
+    charged = {
+        name: (group, Fraction(sum(e for read, e in releases if read & group)))
+        for name, group in groups.items()
+    }
+    loss = differing_loss([(r, Fraction(e)) for r, e in releases], differing)
+    assert loss <= minimum_cover_cost(charged, differing)
+
+
+def test_the_approximate_line_only_helps_for_many_small_releases():
+    # Figures of a zCDP conversion that was computed elsewhere, at δ = 1e-6.
+    assert approximate_bound([Fraction(2, 3)] * 3, 1e-6) == pytest.approx(2)
+    assert approximate_bound([Fraction(1, 8)] * 16, 1e-6) == pytest.approx(
+        1.35, abs=5e-3
+    )
+    assert approximate_bound([Fraction(1, 500)] * 1000, 1e-6) == pytest.approx(
+        0.17, abs=5e-3
+    )
+    assert approximate_bound([], 0.5) == 0
+    for delta in (0, 1, -1, math.nan):
+        with pytest.raises(ValueError, match="delta"):
+            approximate_bound([Fraction(1)], delta)

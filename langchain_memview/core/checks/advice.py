@@ -19,7 +19,7 @@ from langchain_memview.core.checks.hints import (
     stated_fact,
 )
 from langchain_memview.core.checks.plain import number, short, shown, whole
-from langchain_memview.core.guarantees import posterior_odds_bounds
+from langchain_memview.core.guarantees import in_100, posterior_odds_bounds
 from langchain_memview.errors import Problem
 
 SUSPICION = 0.1
@@ -45,12 +45,6 @@ def advise(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]:
         yield from _choice(fields, slot, readable)
         if readable.groups_complete and slot.selects and slot.read:
             yield from omitted_groups(slot, names, shared)
-
-
-def in_100(probability: float) -> str:
-    """Return a probability as `45`, or `more than 99` where rounding would say all."""
-    percent = round(100 * probability)
-    return "more than 99" if percent > 99 else str(percent)
 
 
 def best_picked(epsilon: Fraction, views: int, share: Fraction = Fraction(1)) -> float:
