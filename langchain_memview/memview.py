@@ -30,8 +30,8 @@ from langchain_memview.core.mechanism import (
 )
 from langchain_memview.core.names import named, storable
 from langchain_memview.core.placement import free_position, positions_of
-from langchain_memview.core.policy import Policy
-from langchain_memview.core.release import Release
+from langchain_memview.core.policy import Policy, Slot
+from langchain_memview.core.release import Release, SlotRelease
 from langchain_memview.core.routing import Router
 from langchain_memview.core.scoring import Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
@@ -257,8 +257,16 @@ class MemView:
         def transact(decide: Decide) -> Release:
             return self._release(*self._ledger.transact(account, request, decide))
 
+        # Read before the transaction: inside, its connection may not be asked again.
+        past = (
+            () if self.policy.fallback == "generic" else self._ledger.history(account)
+        )
+
+        def released(slot: Slot) -> Sequence[SlotRelease]:
+            return [s for record in past for s in record.slots if s.slot == slot.name]
+
         return self.interface.turn(
-            query, history, partial(self._read, subject), transact
+            query, history, partial(self._read, subject), transact, released
         )
 
     async def aturn(

@@ -9,10 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Protocol
+from typing import Literal, Protocol
 
 from langchain_memview.core.amounts import Amount, from_ticks, to_ticks
 from langchain_memview.core.epochs import Epochs, OneEpoch
+
+Fallback = Literal["generic", "latest", "posterior"]
+"""What is shown when a cap forbids a selection; see `core.fallback`."""
 
 
 class BudgetRule(Protocol):
@@ -36,9 +39,11 @@ class OnlineBudget:
 
     Attributes:
         granularity: K, a whole number of at least 1.
+        fallback: What is shown when a cap forbids a selection.
     """
 
     granularity: int
+    fallback: Fallback = "generic"
 
     def epsilon(
         self, charge_set: Collection[str], caps: Mapping[str, Fraction]
@@ -54,9 +59,11 @@ class PreallocatedBudget:
 
     Attributes:
         planned_charges: C_a for every attribute, whole numbers of at least 1.
+        fallback: What is shown when a cap forbids a selection.
     """
 
     planned_charges: Mapping[str, int]
+    fallback: Fallback = "generic"
 
     def __post_init__(self) -> None:
         """Keep a read-only copy."""

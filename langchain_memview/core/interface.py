@@ -14,10 +14,11 @@ from typing import TypeVar
 
 from langchain_memview.core.accounts import Decide
 from langchain_memview.core.choice import Choice, Draw, fresh_draw
+from langchain_memview.core.fallback import Released, fallback_view, nothing_before
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy, Slot
-from langchain_memview.core.release import SlotRelease
+from langchain_memview.core.release import Outcome, SlotRelease
 from langchain_memview.core.routing import Router, active_slots
 from langchain_memview.core.scoring import Scorer, public_prior, scores, sensitivity
 from langchain_memview.core.transcript import AugmentedTranscript
@@ -52,6 +53,7 @@ class TrustedInterface:
         history: AugmentedTranscript,
         read: Callable[[Set[int]], Mapping[int, str]],
         transact: Callable[[Decide], Recorded],
+        released: Released = nothing_before,
     ) -> Recorded:
         """Return what `transact` makes of the turn's releases (Algorithm 1).
 
@@ -61,6 +63,7 @@ class TrustedInterface:
             read: Given positions, returns their contents. Private.
             transact: Runs the decision with the current ledger, atomically, and
                 records what it returns before anything leaves.
+            released: Given a slot, returns its earlier releases. Public.
         """
         policy = self.policy
         active = active_slots(policy, self.router, query, history)  # l. 1-2
@@ -79,13 +82,13 @@ class TrustedInterface:
         }
 
         def decide(ledger: Ledger) -> list[SlotRelease]:
-            released = []
+            views = []
             for slot in active:  # l. 3-4
-                release, ledger = self._select(
-                    slot, ledger, utility[slot.name], priors[slot.name]
+                view, ledger = self._select(
+                    slot, ledger, utility[slot.name], priors[slot.name], released
                 )
-                released.append(release)
-            return released  # l. 18
+                views.append(view)
+            return views  # l. 18
 
         return transact(decide)
 
@@ -95,6 +98,7 @@ class TrustedInterface:
         ledger: Ledger,
         u: Sequence[Fraction],
         prior: Sequence[Fraction] | None,
+        released: Released,
     ) -> tuple[SlotRelease, Ledger]:
         policy, views = self.policy, tuple(slot.vocabulary)
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
@@ -106,10 +110,10 @@ class TrustedInterface:
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger
         epsilon = policy.epsilon(slot)  # l. 8
         if blocked := ledger.blocked_by(charge_set, epsilon):  # l. 9
-            view = slot.generic.name  # l. 10
-            refused = SlotRelease(
-                slot.name, view, "generic", read_set, blocked_by=blocked
-            )
+            rule = policy.fallback
+            view = fallback_view(rule, slot, released)  # l. 10
+            shown: Outcome = "generic" if rule == "generic" else "standing"
+            refused = SlotRelease(slot.name, view, shown, read_set, blocked_by=blocked)
             return refused, ledger
         mechanism = exponential_mechanism(epsilon, self.sensitivity)  # l. 13
         # l. 15 before l. 14: a crash in between costs budget, not privacy.

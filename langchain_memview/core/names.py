@@ -2,6 +2,9 @@
 
 from langchain_memview.errors import PositionError, SubjectError
 
+EVERYTHING = "*"
+"""Name of the attribute whose group is the whole memory, if a policy has one."""
+
 
 def named(what: str, value: object) -> str:
     """Return the value if it is a text that says something.

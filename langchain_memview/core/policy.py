@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from langchain_memview.core.amounts import Amount, amount, exact
 from langchain_memview.core.budget import (
+    Fallback,
     OnlineBudget,
     PreallocatedBudget,
     StandingBudget,
@@ -28,6 +29,7 @@ from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
 from langchain_memview.core.epochs import epochs_document
 from langchain_memview.core.facets import Facet, union
+from langchain_memview.core.names import EVERYTHING
 from langchain_memview.core.views import GENERIC, View, vocabulary
 from langchain_memview.errors import PolicyError, Problem
 
@@ -40,7 +42,9 @@ class ProtectedAttribute:
 
     Attributes:
         positions: The group I_a: every position whose content may hint at the
-            attribute. A slot's name stands for all positions of that slot.
+            attribute. A slot's name stands for all positions of that slot. The
+            attribute named `*` has all positions, so it is given none: its cap holds
+            against a replacement of the whole memory.
         cap: B_a, what the whole transcript may reveal about it, in nats; > 0.
     """
 
@@ -148,7 +152,13 @@ class Policy:
             MappingProxyType(
                 {
                     name: ProtectedAttribute(
-                        tuple(sorted(expand_positions(attribute.positions, layout))),
+                        tuple(
+                            sorted(
+                                layout
+                                if name == EVERYTHING
+                                else expand_positions(attribute.positions, layout)
+                            )
+                        ),
                         amount(attribute.cap),
                     )
                     for name, attribute in self.attributes.items()
@@ -208,6 +218,13 @@ class Policy:
         """
         plain = json.dumps([self.name, sorted(self.positions.items())])
         return f"{self.name}@{hashlib.sha256(plain.encode()).hexdigest()[:12]}"
+
+    @property
+    def fallback(self) -> Fallback:
+        """Return what is shown when a cap forbids a selection."""
+        if isinstance(self.budget, StandingBudget):
+            return "generic"
+        return self.budget.fallback
 
     @property
     def positions(self) -> Mapping[int, str]:
@@ -301,11 +318,8 @@ def budget_document(
     budget: OnlineBudget | PreallocatedBudget | StandingBudget,
 ) -> dict[str, Any]:
     """Return a budget rule as plain data, in the shape of a policy file."""
+    document: dict[str, Any]
     match budget:
-        case OnlineBudget(granularity):
-            return {"mode": "online", "k": granularity}
-        case PreallocatedBudget(planned):
-            return {"mode": "preallocated", "planned": dict(planned)}
         case StandingBudget(epochs, threshold, top):
             return {
                 "mode": "standing",
@@ -313,6 +327,14 @@ def budget_document(
                 "threshold": threshold,
                 "top": top,
             }
+        case OnlineBudget(granularity):
+            document = {"mode": "online", "k": granularity}
+        case PreallocatedBudget(planned):
+            document = {"mode": "preallocated", "planned": dict(planned)}
+    # Written only where it is chosen: a policy without it keeps its fingerprint.
+    if budget.fallback != "generic":
+        document["fallback"] = budget.fallback
+    return document
 
 
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:

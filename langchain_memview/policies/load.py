@@ -157,7 +157,7 @@ def _policy(document: Mapping[str, Any]) -> Policy:
     return Policy(
         name=document["name"],
         attributes={
-            name: ProtectedAttribute(tuple(fields["positions"]), fields["cap"])
+            name: ProtectedAttribute(tuple(fields.get("positions", ())), fields["cap"])
             for name, fields in document["attributes"].items()
         },
         slots=[_slot(name, fields) for name, fields in document["slots"].items()],
@@ -174,9 +174,11 @@ def _budget(
 ) -> OnlineBudget | PreallocatedBudget | StandingBudget:
     match fields["mode"]:
         case "online":
-            return OnlineBudget(fields["k"])
+            return OnlineBudget(fields["k"], fields.get("fallback", "generic"))
         case "preallocated":
-            return PreallocatedBudget(fields["planned"])
+            return PreallocatedBudget(
+                fields["planned"], fields.get("fallback", "generic")
+            )
     epochs = epochs_of(fields.get("epochs", "never"))
     return StandingBudget(
         epochs or OneEpoch(), fields.get("threshold", "0.5"), fields.get("top", 1)

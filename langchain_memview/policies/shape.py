@@ -65,6 +65,13 @@ GroupItem = Annotated[
 ]
 
 
+Fallback = Annotated[Any, WithJsonSchema({"enum": ["generic", "latest", "posterior"]})]
+_FALLBACK = (
+    "What is shown when a cap forbids a selection: the generic view, the latest view "
+    "that was released, or the most likely one given all that were."
+)
+
+
 def _without_null_defaults(schema: dict[str, Any]) -> None:
     # A key that may be left out may not be written as null: it would say nothing.
     for field in schema["properties"].values():
@@ -84,8 +91,10 @@ class AttributeShape(Shape):
     """A property of the user whose inference is limited."""
 
     positions: list[GroupItem] = Field(
+        default=[],
         description="Every position whose content may hint at the attribute; a slot's "
-        "name stands for all of its positions.",
+        "name stands for all of its positions. Only the attribute '*', the whole "
+        "memory, has none.",
         json_schema_extra={"minItems": 1},
     )
     cap: Number = Field(
@@ -100,6 +109,7 @@ class OnlineShape(Shape):
 
     mode: Literal["online"]
     k: Count = Field(description="How many equal charges a cap can pay for.")
+    fallback: Fallback = Field(default=None, description=_FALLBACK)
 
 
 class PreallocatedShape(Shape):
@@ -109,6 +119,7 @@ class PreallocatedShape(Shape):
     planned: dict[Any, Count] = Field(
         description="Attribute name to the planned number of charges."
     )
+    fallback: Fallback = Field(default=None, description=_FALLBACK)
 
 
 class StandingShape(Shape):

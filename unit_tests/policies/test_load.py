@@ -262,7 +262,7 @@ def test_dates_are_text_and_numbers_too_long_for_python_stay_text() -> None:
         (
             "k: 3}",
             "k: 3, planned: {debt: 1}}",
-            "'planned'\n  fix: known keys are k, mode",
+            "'planned'\n  fix: known keys are fallback, k, mode",
         ),
         ("slots:", "scorer: {relevanc: 1}\nslots:", "fix: did you mean 'relevance'?"),
         ("online, k: 3", "preallocated, plan: {}", "fix: did you mean 'planned'?"),

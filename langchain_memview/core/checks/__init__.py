@@ -7,10 +7,11 @@ wrong type is reported, or skipped where the policy loader reports it.
 | codes | about | module |
 |---|---|---|
 | MV105, MV109, MV110, MV114, MV115 | sections and names | here |
-| MV106, MV301–MV304, MV306, MV308 | protected attributes and caps | here |
+| MV106, MV301–MV304, MV306, MV308, MV309 | protected attributes and caps | here |
 | MV105, MV106, MV111–MV113, MV115 | layout and capacities | `layout` |
 | MV201, MV202, MV204, MV205, MV209–MV214 | slots and views | `slots` |
-| MV401–MV408 | scorer, sensitivity, budget | `budget` |
+| MV401–MV408, MV410, MV414 | scorer, sensitivity, budget | `budget` |
+| MV409, MV411–MV413 | epochs and facets of the standing mode | `standing` |
 | MV203, MV206–MV208, MV305, MV307, MV501–MV503 | warnings and notes | `advice` |
 """
 
@@ -38,6 +39,7 @@ from langchain_memview.core.checks.plain import (
     whole,
 )
 from langchain_memview.core.checks.slots import check_slots
+from langchain_memview.core.names import EVERYTHING
 from langchain_memview.errors import Problem
 
 _LEVELS = ("error", "warning", "note")
@@ -106,7 +108,16 @@ def _attributes(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]
         if not isinstance(mapping(fields["attributes"])[name], Mapping):
             continue
         path = ("attributes", name)
-        if attribute.get("positions") is None or attribute["positions"] == []:
+        listed = items(attribute.get("positions"))
+        if name == EVERYTHING:
+            if listed and set(map(str, listed)) != set(map(str, readable.layout)):
+                yield mistake(
+                    "MV309",
+                    (*path, "positions"),
+                    f"attribute {shown(name)} is the whole memory, but lists positions",
+                    "delete 'positions:', or give the attribute a name",
+                )
+        elif attribute.get("positions") is None or attribute["positions"] == []:
             yield mistake(
                 "MV302",
                 (*path, "positions"),

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from langchain_memview.core.amounts import TICKS_PER_NAT
+from langchain_memview.core.budget import Fallback
 from langchain_memview.core.checks.draft import Draft, did_you_mean, mapping
 from langchain_memview.core.checks.plain import (
     bare,
@@ -19,6 +20,7 @@ from langchain_memview.core.mechanism import GRID
 from langchain_memview.errors import Problem
 
 _MODES = ["online", "preallocated", "standing"]
+_FALLBACKS = get_args(Fallback)
 _PRIVATE = ("compatibility", "specificity")
 _WEIGHTS = ("relevance", *_PRIVATE)
 
@@ -48,6 +50,13 @@ def check_budget(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem
         yield mistake("MV405", ("budget", "mode"), text, fix)
     if mode != "standing":
         yield from _facets_without_use(readable)
+        fallback = budget.get("fallback", "generic")
+        if fallback not in _FALLBACKS:
+            text = f"fallback {shown(fallback)} is not known"
+            fix = (
+                did_you_mean(fallback, _FALLBACKS) or "use generic, latest or posterior"
+            )
+            yield mistake("MV414", ("budget", "fallback"), text, fix)
     for slot in readable.slots:
         if readable.epsilon(slot) == 0:
             text = (
@@ -105,7 +114,12 @@ def sensitivity_bound(fields: Mapping[Any, Any]) -> tuple[Fraction, str] | None:
     return sum(sound.values(), Fraction(0)), parts
 
 
-def _facets_without_use(readable: Draft) -> Iterator[Problem]:
+def _without_standing(budget: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]:
+    fallback = budget.get("fallback", "generic")
+    if fallback not in _FALLBACKS:
+        text = f"fallback {shown(fallback)} is not known"
+        fix = did_you_mean(fallback, _FALLBACKS) or "use generic, latest or posterior"
+        yield mistake("MV414", ("budget", "fallback"), text, fix)
     for slot in readable.slots:
         if slot.fields.get("facet"):
             text = (

@@ -21,6 +21,7 @@ from langchain_memview.core.budget import (
 from langchain_memview.core.charging import affected_attributes
 from langchain_memview.core.checks.plain import number, shown, whole
 from langchain_memview.core.epochs import epochs_of
+from langchain_memview.core.names import EVERYTHING
 
 MAX_POSITIONS = 100_000
 """A layout is written by hand; more is a slip of the keyboard."""
@@ -138,7 +139,8 @@ def draft(document: object) -> Draft:
         if isinstance(name, str)
     }
     groups = {
-        name: frozenset(_group(value, layout)) for name, value in attributes.items()
+        name: frozenset(layout if name == EVERYTHING else _group(value, layout))
+        for name, value in attributes.items()
     }
     known = set(layout) | set(layout.values())
     caps = {name: number(value.get("cap")) for name, value in attributes.items()}
@@ -151,7 +153,8 @@ def draft(document: object) -> Draft:
         and all(
             isinstance(value.get("positions"), list)
             and all(_is_known(item, known) for item in value["positions"])
-            for value in attributes.values()
+            for name, value in attributes.items()
+            if name != EVERYTHING
         ),
         caps={
             name: amount(cap)
