@@ -9,7 +9,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -127,6 +127,21 @@ def cluster() -> Iterator[Cluster]:
 def address(cluster: Cluster) -> str:
     """The address of an empty database schema."""
     return cluster.database()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Return a function that gives a new SQLite file or an empty PostgreSQL schema."""
+    if request.param == "sqlite":
+        return lambda: str(tmp_path / f"{next(_numbers)}.sqlite")
+    server: Cluster = request.getfixturevalue("cluster")
+    return server.database
+
+
+@pytest.fixture
+def place(new_place: Callable[[], str]) -> str:
+    """Return a new SQLite file, then the address of an empty PostgreSQL schema."""
+    return new_place()
 
 
 @pytest.hookimpl(tryfirst=True)
