@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fault_kit import World, opened, world_on
 
 _numbers = count()
 
@@ -142,6 +143,13 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], st
 def place(new_place: Callable[[], str]) -> str:
     """Return a new SQLite file, then the address of an empty PostgreSQL schema."""
     return new_place()
+
+
+@pytest.fixture
+def world(place: str) -> Iterator[World]:
+    """Give a real saver of each engine, with a ledger beside it."""
+    with opened(place) as saver:
+        yield world_on(place, saver)
 
 
 @pytest.hookimpl(tryfirst=True)

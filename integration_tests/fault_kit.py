@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -23,6 +24,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import Field
 from typing_extensions import override
 
 import langchain_memview as mv
@@ -55,6 +57,7 @@ POLICY = Policy(
     mv.OnlineBudget(3),
 )
 CHARGE = Fraction(2, 3)
+MEMORY = InMemoryBackend({"ana": {1: "Owes 9,000."}})
 CONTEXT: Any = {"user_id": "ana"}
 
 
@@ -122,7 +125,7 @@ class Model(BaseChatModel):
     """
 
     before: Callable[[], None] = lambda: None
-    prompts: list[str]
+    prompts: list[str] = Field(default_factory=list)
 
     @property
     @override
@@ -145,7 +148,7 @@ class Model(BaseChatModel):
 
 def failing(times: int) -> Callable[[], None]:
     """Return a function that raises an error as often as said, and then no more."""
-    left = [ConnectionError("the model is down")] * times
+    left = [ConnectionError("out of order")] * times
 
     def fail() -> None:
         if left:
@@ -172,21 +175,16 @@ class World:
     ledger: Counting
     said: list[str]
 
-    def agent(self, *before: Any, after: Sequence[Any] = (), **model: Any) -> Any:
-        """Return an agent with middlewares before and after MemView's.
-
-        Args:
-            before: Middlewares outside of MemView's.
-            after: Middlewares inside of it.
-            model: Fields of its `Model`.
-        """
+    def agent(
+        self, model: Model, outside: Sequence[Any] = (), inside: Sequence[Any] = ()
+    ) -> Any:
+        """Return an agent with other middlewares outside and inside of MemView's."""
         layers: list[AgentMiddleware[Any, Any]] = [
-            *before,
+            *outside,
             mv.MemViewMiddleware(self.memview, audience="app"),
-            *after,
+            *inside,
         ]
-        answering = Model(**{"prompts": []} | model)
-        return create_agent(answering, middleware=layers, checkpointer=self.saver)
+        return create_agent(model, middleware=layers, checkpointer=self.saver)
 
     def views(self) -> list[str]:
         """Return the name of every view that is recorded, oldest first."""
@@ -239,8 +237,7 @@ def world_on(
     """
     said = [] if said is None else said
     ledger = Counting(mv.ledger_from_checkpointer(saver), said, committed)
-    memory = InMemoryBackend({"ana": {1: "Owes 9,000."}})
-    memview = memview_with(draw, POLICY, memory, ledger=ledger)
+    memview = memview_with(draw, POLICY, MEMORY, ledger=ledger)
     return World(place, saver, memview, ledger, said)
 
 
@@ -264,8 +261,8 @@ async def opened_async(place: str) -> AsyncIterator[Any]:
             await saver.setup()
             yield saver
         return
-    async with AsyncSqliteSaver.from_conn_string(place) as saver:
-        yield saver
+    async with aiosqlite.connect(place, timeout=30) as connection:
+        yield AsyncSqliteSaver(connection)
 
 
 def thread(name: object = "t") -> Any:

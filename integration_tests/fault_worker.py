@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fault_kit import CONTEXT, POLICY, asked, opened, thread, world_on
+from fault_kit import CONTEXT, POLICY, Model, asked, opened, thread, world_on
 
 import langchain_memview as mv
 from langchain_memview.core.accounts import Account, Operation
@@ -47,7 +47,7 @@ def main(place: str, durability: Any, point: str, report: str) -> None:
 
     with opened(place) as saver:
         world = world_on(place, saver, draw=draw, committed=dies("after_commit"))
-        agent = world.agent(before=dies("in_model"))
+        agent = world.agent(Model(before=dies("in_model")))
         waiting = agent.get_state(thread()).next
         out = agent.invoke(
             None if waiting else asked(),
