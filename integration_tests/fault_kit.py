@@ -1,19 +1,17 @@
-"""What the fault tests share: one question, a counting ledger and a world per database.
+"""What the fault tests share: one question, its model and a world in each database.
 
-A place is a SQLite file or a PostgreSQL address. `MEMVIEW_FAULT_TABLE` names a file that
-gets a row of each checked case: case, engine, fresh draws, replays, spent.
+A place is a SQLite file or a PostgreSQL address.
 """
 
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import aiosqlite
+from fault_counting import Counting, note, on_postgres
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -24,22 +22,15 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
 from pydantic import Field
 from typing_extensions import override
 
 import langchain_memview as mv
 from langchain_memview.backends import InMemoryBackend
-from langchain_memview.core.accounts import (
-    Account,
-    Decide,
-    LedgerStore,
-    Operation,
-    Record,
-)
 from langchain_memview.core.interface import Draw, fresh_draw
-from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.policy import Policy
-from langchain_memview.core.release import SlotRelease
 from langchain_memview.testing.draws import memview_with
 
 # Of many views, a second draw would hardly ever choose the one of the first.
@@ -59,61 +50,6 @@ POLICY = Policy(
 CHARGE = Fraction(2, 3)
 MEMORY = InMemoryBackend({"ana": {1: "Owes 9,000."}})
 CONTEXT: Any = {"user_id": "ana"}
-
-
-class Counting(LedgerStore):
-    """A ledger that counts the releases that were drawn and those that were replayed.
-
-    It does not take the store's word for it: what was decided anew was drawn.
-
-    Args:
-        ledger: The ledger behind it.
-        said: Where each release is noted; share it to count over several ledgers.
-        committed: Called after each transaction.
-    """
-
-    def __init__(
-        self,
-        ledger: LedgerStore,
-        said: list[str],
-        committed: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.behind = ledger
-        self._said = said
-        self._committed = committed
-
-    @override
-    def find(self, account: Account, operation: Operation) -> Record | None:
-        found = self.behind.find(account, operation)
-        if found:
-            self._said.append("replayed")
-        return found
-
-    @override
-    def transact(
-        self, account: Account, operation: Operation, decide: Decide
-    ) -> tuple[Record, Ledger]:
-        decided: list[SlotRelease] = []
-
-        def watched(ledger: Ledger) -> Sequence[SlotRelease]:
-            decided.extend(decide(ledger))
-            return decided
-
-        record, ledger = self.behind.transact(account, operation, watched)
-        self._committed()
-        if not decided:
-            self._said.append("replayed")
-        elif any(slot.charged for slot in decided):
-            self._said.append("fresh")
-        return record, ledger
-
-    @override
-    def ledger(self, account: Account) -> Ledger:
-        return self.behind.ledger(account)
-
-    @override
-    def history(self, account: Account) -> Sequence[Record]:
-        return self.behind.history(account)
 
 
 class Model(BaseChatModel):
@@ -204,20 +140,6 @@ class World:
         note(case, self.place, *found)
 
 
-def note(case: str, place: str, fresh: int, replayed: int, spent: object) -> None:
-    """Append a row to the table that `MEMVIEW_FAULT_TABLE` names, if it does."""
-    file = os.environ.get("MEMVIEW_FAULT_TABLE")
-    if file:
-        engine = "postgres" if on_postgres(place) else "sqlite"
-        with Path(file).open("a", encoding="utf-8") as table:
-            table.write(f"{case}\t{engine}\t{fresh}\t{replayed}\t{spent}\n")
-
-
-def on_postgres(place: str) -> bool:
-    """Return whether the place is a PostgreSQL address."""
-    return place.startswith("postgresql:")
-
-
 def world_on(
     place: str,
     saver: Any,
@@ -242,15 +164,24 @@ def world_on(
 
 
 @contextmanager
-def opened(place: str) -> Iterator[Any]:
-    """Give an open saver."""
+def opened(place: str, *, pooled: bool = False) -> Iterator[Any]:
+    """Give an open saver; on PostgreSQL with one connection or a pool of them."""
     if on_postgres(place):
-        with PostgresSaver.from_conn_string(place) as saver:
+        one = PostgresSaver.from_conn_string(place)
+        with _pooled(place) if pooled else one as saver:
             saver.setup()
             yield saver
         return
     with closing(sqlite3.connect(place, 30, check_same_thread=False)) as connection:
         yield SqliteSaver(connection)
+
+
+@contextmanager
+def _pooled(place: str) -> Iterator[PostgresSaver]:
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    with ConnectionPool(place, min_size=4, open=True, kwargs=options) as pool:
+        pool.wait()
+        yield PostgresSaver(pool)  # type: ignore[arg-type]
 
 
 @asynccontextmanager

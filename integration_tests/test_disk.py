@@ -15,7 +15,9 @@ PRELUDE = """
 import os, resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from fault_kit import CHARGE, MEMORY, POLICY, Counting, World, mv
+import langchain_memview as mv
+from fault_counting import Counting
+from fault_kit import CHARGE, MEMORY, POLICY, World
 from langchain_memview.errors import LedgerUnavailableError
 
 file = Path(sys.argv[1])

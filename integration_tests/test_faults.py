@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_kit import CHARGE, SENTENCES, note
+from fault_counting import note
+from fault_kit import CHARGE, SENTENCES
 from fault_worker import main
 
 HERE = Path(__file__).parent

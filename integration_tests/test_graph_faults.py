@@ -1,10 +1,10 @@
 """What makes a graph run MemView's node again: one draw, one charge, the same view."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fault_kit import CHARGE, CONTEXT, World, asked, failing, thread
+from fault_kit import CHARGE, CONTEXT, World, asked, failing, opened, thread, world_on
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 
@@ -91,7 +91,17 @@ def test_a_subgraph_under_a_retried_parent_is_one_release(
     world.check(case, 1, 1, CHARGE)
 
 
-def test_a_fan_out_of_three_to_one_question_is_one_release(world: World) -> None:
+# With a pool, all branches ask the database at once.
+
+
+@pytest.fixture
+def pooled(place: str) -> Iterator[World]:
+    with opened(place, pooled=True) as saver:
+        yield world_on(place, saver)
+
+
+def fan_out(world: World, questions: list[Any]) -> Seen:
+    """Return the views that parallel branches get, one for each question."""
     seen: Seen = []
     select = noting(world, seen)
 
@@ -102,32 +112,21 @@ def test_a_fan_out_of_three_to_one_question_is_one_release(world: World) -> None
     graph = (
         StateGraph(mv.MemViewState)
         .add_node("branch", branch)
-        .add_conditional_edges(START, lambda state: [Send("branch", state)] * 3)
+        .add_conditional_edges(START, lambda _: [Send("branch", q) for q in questions])
         .compile(checkpointer=world.saver)
     )
     graph.invoke(asked(), thread(), context=CONTEXT)
-    assert seen == world.views() * 3
-    world.check("Send fan-out of 3", 1, 2, CHARGE)
+    return seen
+
+
+def test_a_fan_out_of_three_to_one_question_is_one_release(pooled: World) -> None:
+    assert fan_out(pooled, [asked()] * 3) == pooled.views() * 3
+    pooled.check("Send fan-out of 3", 1, 2, CHARGE)
 
 
 def test_a_fan_out_of_four_to_four_questions_stops_at_the_cap_of_three(
-    world: World,
+    pooled: World,
 ) -> None:
-    seen: Seen = []
-    select = noting(world, seen)
-
-    def branch(state: Any) -> Any:
-        select(state)
-        return {}
-
-    graph = (
-        StateGraph(mv.MemViewState)
-        .add_node("branch", branch)
-        .add_conditional_edges(
-            START, lambda _: [Send("branch", asked(id_=f"q{n}")) for n in range(4)]
-        )
-        .compile(checkpointer=world.saver)
-    )
-    graph.invoke(asked(), thread(), context=CONTEXT)
-    assert sorted(seen) == sorted(world.views())
-    world.check("Send fan-out of 4 questions, cap of 3", 3, 0, 3 * CHARGE)
+    seen = fan_out(pooled, [asked(id_=f"q{number}") for number in range(4)])
+    assert sorted(seen) == sorted(pooled.views())
+    pooled.check("Send fan-out of 4 questions, cap of 3", 3, 0, 3 * CHARGE)

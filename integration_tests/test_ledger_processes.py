@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
-from fault_kit import note
+from fault_counting import note
 
 from langchain_memview.core.accounts import LedgerStore
 from langchain_memview.ledgers.postgres import PostgresLedger

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fault_counting import on_postgres
 from fault_kit import (
     CHARGE,
     CONTEXT,
@@ -17,17 +19,13 @@ from fault_kit import (
     Model,
     World,
     asked,
-    on_postgres,
     opened,
     opened_async,
     thread,
     world_on,
 )
-from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy
-from psycopg.rows import dict_row
-from psycopg_pool import ConnectionPool
 
 import langchain_memview as mv
 from langchain_memview.core.interface import Draw, fresh_draw
@@ -48,6 +46,10 @@ def drawing(meanwhile: Callable[[], None]) -> Draw:
     return draw
 
 
+def close_ledger(world: World) -> None:
+    world.ledger.behind.close()  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def lose(place: str, request: pytest.FixtureRequest) -> Callable[[World], None]:
     """Return a function that ends every connection to a world's database.
@@ -64,13 +66,13 @@ def lose(place: str, request: pytest.FixtureRequest) -> Callable[[World], None]:
     def close(world: World) -> None:
         with world.saver.lock:  # or a thread that writes a checkpoint would crash
             world.saver.conn.close()
-        world.ledger.behind.close()  # type: ignore[attr-defined]
+        close_ledger(world)
 
     return restart if on_postgres(place) else close
 
 
-def ask(world: World, model: Model) -> None:
-    world.agent(model).invoke(asked(), thread(), context=CONTEXT)
+def ask(world: World, model: Model, text: str = "dinner?", message: str = "q1") -> None:
+    world.agent(model).invoke(asked(text, message), thread(), context=CONTEXT)
 
 
 # -- cancelled -------------------------------------------------------------------------
@@ -152,40 +154,27 @@ def test_a_database_lost_in_the_transaction_has_charged_nothing(
 def test_a_run_goes_on_after_its_database_was_lost(
     place: str, lose: Callable[[World], None]
 ) -> None:
-    """With a pool, or a file, and a node that is retried when the ledger is away."""
-    left = [lose]
-    world: World
+    """With a pool, or a file, and a node that is retried once when the ledger is away."""
+    left = [lose if on_postgres(place) else close_ledger]
 
     def once() -> None:
         if left:
             left.pop()(world)
 
-    def run(saver: Any) -> None:
-        nonlocal world
+    with opened(place, pooled=True) as saver:
         world = world_on(place, saver, draw=drawing(once))
         builder = StateGraph(mv.MemViewState)
         builder.add_node(
             "memview",
             mv.memview_node(world.memview, audience="app"),
             retry_policy=RetryPolicy(
-                initial_interval=0.01, retry_on=LedgerUnavailableError
+                max_attempts=2, initial_interval=0.01, retry_on=LedgerUnavailableError
             ),
         )
         graph = builder.add_edge(START, "memview").compile(checkpointer=saver)
         out = graph.invoke(asked(), thread(), context=CONTEXT, durability="exit")
         assert [out["memview"]["views"]["food"]] == world.views()
         world.check("database restart in a run that goes on", 1, 0, CHARGE)
-
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-    if on_postgres(place):
-        with ConnectionPool(place, min_size=2, open=True, kwargs=options) as pool:
-            saver = PostgresSaver(pool)  # type: ignore[arg-type]
-            saver.setup()
-            run(saver)
-        return
-    with opened(place) as saver:
-        left[0] = lambda lost: lost.ledger.behind.close()  # type: ignore[attr-defined]
-        run(saver)
 
 
 # -- busy ------------------------------------------------------------------------------
@@ -194,20 +183,27 @@ def test_a_run_goes_on_after_its_database_was_lost(
 def test_a_ledger_that_another_process_holds_for_five_seconds_is_waited_for(
     place: str,
 ) -> None:
-    with (
-        opened(place) as saver,
-        subprocess.Popen(
-            [sys.executable, WORKER, place, str(BUSY_SECONDS)],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as other,
-    ):
+    with opened(place) as saver:
         world = world_on(place, saver)
+        # Makes the saver's tables, so that it is the ledger that waits.
+        ask(world, Model(), "Good morning!", "q0")
+        with holder(place) as other:
+            began = time.monotonic()
+            ask(world, Model())
+            assert time.monotonic() - began > BUSY_SECONDS - 1
+            assert other.wait(30) == 0
+        ask(world, Model())
+        world.check("ledger busy for 5 s, asked twice", 1, 1, CHARGE)
+
+
+@contextmanager
+def holder(place: str) -> Iterator[subprocess.Popen[str]]:
+    """Give a process that has begun to keep everybody else from the ledger."""
+    with subprocess.Popen(
+        [sys.executable, WORKER, place, str(BUSY_SECONDS)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        began = time.monotonic()
-        ask(world, Model())
-        assert time.monotonic() - began > BUSY_SECONDS - 1
-        ask(world, Model())
-        assert other.wait(30) == 0
-        world.check("ledger busy for 5 s, asked twice", 1, 1, CHARGE)
+        yield other
