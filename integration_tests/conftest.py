@@ -152,6 +152,14 @@ def world(place: str) -> Iterator[World]:
         yield world_on(place, saver)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat every test at a place as often as `MEMVIEW_FAULT_ROUNDS` says."""
+    rounds = int(os.environ.get("MEMVIEW_FAULT_ROUNDS", "1"))
+    if rounds > 1 and "place" in metafunc.fixturenames:
+        metafunc.fixturenames.append("round_of_faults")
+        metafunc.parametrize("round_of_faults", range(rounds))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a database server, before marks are selected."""

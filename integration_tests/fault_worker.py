@@ -20,11 +20,27 @@ from langchain_memview.core.accounts import Account, Operation
 from langchain_memview.core.interface import fresh_draw
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.release import SlotRelease
+from langchain_memview.ledgers.postgres_connection import SyncSession
+from langchain_memview.ledgers.sqlite import SqliteLedger
 
 
 def die() -> None:
     """End this process as a power cut would."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at_commit(ledger: object) -> None:
+    """Let this process die with all rows written, where it would commit them."""
+    if isinstance(ledger, SqliteLedger):
+        connection = ledger._connection._connection
+        assert connection is not None
+        connection.set_trace_callback(lambda sql: die() if sql == "COMMIT" else None)
+    else:
+        SyncSession.commit = _killed  # type: ignore[method-assign]
+
+
+def _killed(self: SyncSession) -> None:
+    die()
 
 
 def main(place: str, durability: Any, point: str, report: str) -> None:
@@ -41,9 +57,9 @@ def main(place: str, durability: Any, point: str, report: str) -> None:
         return die if point == here else lambda: None
 
     def draw(mechanism: Any, scores: Any, prior: Any) -> int:
-        drawn = fresh_draw(mechanism, scores, prior)
-        dies("before_commit")()
-        return drawn
+        if point == "before_commit":
+            die_at_commit(world.ledger.behind)
+        return fresh_draw(mechanism, scores, prior)
 
     with opened(place) as saver:
         world = world_on(place, saver, draw=draw, committed=dies("after_commit"))

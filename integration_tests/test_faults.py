@@ -2,7 +2,8 @@
 
 Real processes: the first dies by its own SIGKILL, a second one resumes the run from the
 checkpointer or, where the run was lost with the process, asks the same question again.
-`MEMVIEW_FAULT_ROUNDS` repeats the matrix (10 in CI, 200 in a nightly run).
+`MEMVIEW_FAULT_ROUNDS` repeats the matrix (10 in CI, 200 in a nightly run), and then the
+tests of the other faults as well, which are `test_*_faults.py`.
 """
 
 import json

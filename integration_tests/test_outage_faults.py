@@ -180,6 +180,7 @@ def test_a_run_goes_on_after_its_database_was_lost(
 # -- busy ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_ledger_that_another_process_holds_for_five_seconds_is_waited_for(
     place: str,
 ) -> None:
