@@ -34,7 +34,15 @@ def die_at_commit(ledger: object) -> None:
     if isinstance(ledger, SqliteLedger):
         connection = ledger._connection._connection
         assert connection is not None
-        connection.set_trace_callback(lambda sql: die() if sql == "COMMIT" else None)
+        statements: list[str] = []
+
+        def traced(sql: str) -> None:
+            statements.append(sql)
+            written = any("INTO memview_release" in done for done in statements)
+            if written and sql == "COMMIT":
+                die()
+
+        connection.set_trace_callback(traced)
     else:
         SyncSession.commit = _killed  # type: ignore[method-assign]
 
