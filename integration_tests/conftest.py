@@ -25,7 +25,7 @@ from typing_extensions import override
 # LangGraph reads it when it is imported, so here first; workers of the tests inherit it.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-from fault_kit import World, opened, world_on  # noqa: E402 - it imports LangGraph
+from fault_kit import World, opened, world_on
 
 _numbers = count()
 

@@ -24,7 +24,9 @@ from langchain_memview.core.release import SlotRelease
 class Counting(LedgerStore):
     """A ledger that counts the releases that were drawn and those that were replayed.
 
-    It does not take the store's word for it: what was decided anew was drawn.
+    A decision that the store discarded, because somebody else released meanwhile, was
+    never released and is not counted. `World.check` compares with what is recorded, so
+    that the store's word for it is not all there is.
 
     Args:
         ledger: The ledger behind it.
@@ -57,13 +59,13 @@ class Counting(LedgerStore):
 
         def watched(ledger: Ledger) -> Sequence[SlotRelease]:
             decided.append(decide(ledger))
-            return decided[0]
+            return decided[-1]
 
         record, ledger = self.behind.transact(account, operation, watched)
         self._committed()
-        if not decided:
+        if record.replayed or not decided:
             self._said.append("replayed")
-        elif any(slot.charged for slot in decided[0]):
+        elif any(slot.charged for slot in decided[-1]):
             self._said.append("fresh")
         return record, ledger
 

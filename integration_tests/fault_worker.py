@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 from fault_kit import CONTEXT, POLICY, Model, asked, opened, thread, world_on
 
@@ -21,6 +21,7 @@ from langchain_memview.core.interface import fresh_draw
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.ledgers.postgres_connection import SyncSession
+from langchain_memview.ledgers.postgres_rows import lock_number
 from langchain_memview.ledgers.sqlite import SqliteLedger
 
 
@@ -44,11 +45,18 @@ def die_at_commit(ledger: object) -> None:
 
         connection.set_trace_callback(traced)
     else:
-        SyncSession.commit = _killed  # type: ignore[method-assign]
+        run = SyncSession.run
 
+        def killed(self: SyncSession, sql: LiteralString, *values: object) -> list[Any]:
+            if "memview_append" not in sql:
+                return run(self, sql, *values)
+            # Its one statement writes and commits, so it is kept from committing here.
+            self.batch("BEGIN")
+            run(self, sql, *values)
+            die()
+            return []
 
-def _killed(self: SyncSession) -> None:
-    die()
+        SyncSession.run = killed  # type: ignore[method-assign]
 
 
 def main(place: str, durability: Any, point: str, report: str) -> None:
@@ -94,16 +102,27 @@ def main(place: str, durability: Any, point: str, report: str) -> None:
 def hold(place: str, seconds: str) -> None:
     """Keep everybody else from ana's ledger for a while, by a transaction that is slow."""
 
-    def slow(_: Ledger) -> list[SlotRelease]:
+    def slow() -> None:
         sys.stdout.write("held\n")
         sys.stdout.flush()
         time.sleep(float(seconds))
+
+    def decide(_: Ledger) -> list[SlotRelease]:
+        slow()
         return []
 
     with opened(place) as saver:
         ledger = mv.ledger_from_checkpointer(saver)
         terms = Account.of(POLICY, "ana", "app")
-        ledger.transact(terms, Operation.of("held", "app"), slow)
+        if isinstance(ledger, SqliteLedger):
+            ledger.transact(terms, Operation.of("held", "app"), decide)
+            return
+        # PostgreSQL decides without a lock, so this is a commit that takes its time.
+        ledger.setup()
+        number = lock_number(ledger._keyed(terms.key))
+        with saver.conn.transaction():
+            saver.conn.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
+            slow()
 
 
 if __name__ == "__main__":
