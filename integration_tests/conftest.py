@@ -12,7 +12,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -22,9 +22,10 @@ import psycopg
 import pytest
 from typing_extensions import override
 
-# LangGraph reads it when it is imported, which no conftest and no plugin does; workers
-# of the tests inherit it.
+# LangGraph reads it when it is imported, so here first; workers of the tests inherit it.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
+from fault_kit import World, opened, world_on
 
 _numbers = count()
 
@@ -171,6 +172,36 @@ def foreign_types() -> Iterator[list[str]]:
         logging.getLogger("langgraph").removeHandler(handler)
         unregister()
     assert seen == [], "strict msgpack met a type that no state names"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Return a function that gives a new SQLite file or an empty PostgreSQL schema."""
+    if request.param == "sqlite":
+        return lambda: str(tmp_path / f"{next(_numbers)}.sqlite")
+    server: Cluster = request.getfixturevalue("cluster")
+    return server.database
+
+
+@pytest.fixture
+def place(new_place: Callable[[], str]) -> str:
+    """Return a new SQLite file, then the address of an empty PostgreSQL schema."""
+    return new_place()
+
+
+@pytest.fixture
+def world(place: str) -> Iterator[World]:
+    """Give a real saver of each engine, with a ledger beside it."""
+    with opened(place) as saver:
+        yield world_on(place, saver)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat every test at a place as often as `MEMVIEW_FAULT_ROUNDS` says."""
+    rounds = int(os.environ.get("MEMVIEW_FAULT_ROUNDS", "1"))
+    if rounds > 1 and "place" in metafunc.fixturenames:
+        metafunc.fixturenames.append("round_of_faults")
+        metafunc.parametrize("round_of_faults", range(rounds))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,44 +7,22 @@ of an earlier one resumes it instead. What happened is written to a file as JSON
 import json
 import os
 import signal
-import sqlite3
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
-from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langgraph.checkpoint.sqlite import SqliteSaver
+from fault_kit import CONTEXT, POLICY, Model, asked, opened, thread, world_on
 
 import langchain_memview as mv
-from langchain_memview.backends import InMemoryBackend
-from langchain_memview.core.accounts import Account, Decide, Operation, Record
+from langchain_memview.core.accounts import Account, Operation
 from langchain_memview.core.interface import fresh_draw
 from langchain_memview.core.ledger import Ledger
-from langchain_memview.core.policy import Policy
-from langchain_memview.testing.draws import memview_with
-
-POLICY = Policy(
-    "faults",
-    {"debt": mv.ProtectedAttribute([1], cap=2)},
-    [
-        mv.Slot(
-            "food",
-            when=["dinner"],
-            views={
-                "generic": "Any.",
-                "a": mv.View("A.", ["owes"]),
-                "b": "B.",
-                "c": "C.",
-            },
-            capacity=1,
-        )
-    ],
-    mv.OnlineBudget(14),
-)
+from langchain_memview.core.release import SlotRelease
+from langchain_memview.ledgers.postgres_connection import SyncSession
+from langchain_memview.ledgers.postgres_rows import lock_number
+from langchain_memview.ledgers.sqlite import SqliteLedger
 
 
 def die() -> None:
@@ -52,106 +30,100 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Model(BaseChatModel):
-    """Answers with the system message that it was given, or dies."""
+def die_at_commit(ledger: object) -> None:
+    """Let this process die with all rows written, where it would commit them."""
+    if isinstance(ledger, SqliteLedger):
+        connection = ledger._connection._connection
+        assert connection is not None
+        statements: list[str] = []
 
-    dies: bool
+        def traced(sql: str) -> None:
+            statements.append(sql)
+            written = any("INTO memview_release" in done for done in statements)
+            if written and sql == "COMMIT":
+                die()
 
-    @property
-    def _llm_type(self) -> str:
-        return "fault"
+        connection.set_trace_callback(traced)
+    else:
+        run = SyncSession.run
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        if self.dies:
+        def killed(self: SyncSession, sql: LiteralString, *values: object) -> list[Any]:
+            if "memview_append" not in sql:
+                return run(self, sql, *values)
+            # Its one statement writes and commits, so it is kept from committing here.
+            self.batch("BEGIN")
+            run(self, sql, *values)
             die()
-        answer = AIMessage(messages[0].text)
-        return ChatResult(generations=[ChatGeneration(message=answer)])
+            return []
+
+        SyncSession.run = killed  # type: ignore[method-assign]
 
 
-class Counting:
-    """A ledger that counts fresh draws and replays, and may die after a commit."""
-
-    def __init__(self, ledger: Any, *, dies: bool) -> None:
-        self._ledger = ledger
-        self._dies = dies
-        self.fresh = self.replayed = 0
-
-    def find(self, account: Account, operation: Operation) -> Record | None:
-        found = self._ledger.find(account, operation)
-        self.replayed += found is not None
-        return found
-
-    def transact(
-        self, account: Account, operation: Operation, decide: Decide
-    ) -> tuple[Record, Ledger]:
-        record, ledger = self._ledger.transact(account, operation, decide)
-        if self._dies:
-            die()
-        self.fresh += not record.replayed
-        self.replayed += record.replayed
-        return record, ledger
-
-    def ledger(self, account: Account) -> Ledger:
-        return self._ledger.ledger(account)
-
-    def history(self, account: Account) -> Sequence[Record]:
-        return self._ledger.history(account)
-
-
-def main(file: str, durability: Any, point: str, report: str) -> None:
+def main(place: str, durability: Any, point: str, report: str) -> None:
     """Run or resume the one question, and report what happened.
 
     Args:
-        file: The checkpointer's SQLite file.
+        place: The checkpointer's SQLite file or PostgreSQL address.
         durability: LangGraph's durability of the run.
         point: Where to die: before_commit, after_commit, in_model or none.
         report: The file for the report.
     """
-    connection = sqlite3.connect(file, check_same_thread=False)
-    saver = SqliteSaver(connection)
-    ledger = Counting(mv.ledger_from_checkpointer(saver), dies=point == "after_commit")
+
+    def dies(here: str) -> Callable[[], None]:
+        return die if point == here else lambda: None
 
     def draw(mechanism: Any, scores: Any, prior: Any) -> int:
         if point == "before_commit":
-            die()
+            die_at_commit(world.ledger.behind)
         return fresh_draw(mechanism, scores, prior)
 
-    memview = memview_with(
-        draw, POLICY, InMemoryBackend({"ana": {1: "Owes 9,000."}}), ledger=ledger
-    )
-    agent = create_agent(
-        Model(dies=point == "in_model"),
-        middleware=[mv.MemViewMiddleware(memview, audience="app")],
-        checkpointer=saver,
-    )
-    config: Any = {"configurable": {"thread_id": "t"}}
-    waiting = agent.get_state(config).next
-    asked = {"messages": [HumanMessage("dinner?", id="q1")]}
-    out = agent.invoke(
-        None if waiting else asked,
-        config,
-        context={"user_id": "ana"},  # type: ignore[arg-type]
-        durability=durability,
-    )
-    (record,) = memview.history("ana")
-    spent = memview.balances("ana")["debt"].spent
-    connection.close()
-    Path(report).write_text(
-        json.dumps(
-            {
-                "resumed": bool(waiting),
-                "fresh": ledger.fresh,
-                "replayed": ledger.replayed,
-                "spent": str(spent),
-                "recorded": record.slots[0].view,
-                "prompt": out["messages"][-1].text.splitlines()[-1],
-            }
-        ),
-        "utf-8",
-    )
+    with opened(place) as saver:
+        world = world_on(place, saver, draw=draw, committed=dies("after_commit"))
+        agent = world.agent(Model(before=dies("in_model")))
+        waiting = agent.get_state(thread()).next
+        out = agent.invoke(
+            None if waiting else asked(),
+            thread(),
+            context=CONTEXT,
+            durability=durability,
+        )
+        (recorded,) = world.views()
+        result = {
+            "waiting": waiting,
+            "fresh": world.said.count("fresh"),
+            "replayed": world.said.count("replayed"),
+            "spent": str(world.memview.balances("ana")["debt"].spent),
+            "recorded": recorded,
+            "prompt": out["messages"][-1].text,
+        }
+    Path(report).write_text(json.dumps(result), "utf-8")
+
+
+def hold(place: str, seconds: str) -> None:
+    """Keep everybody else from ana's ledger for a while, by a transaction that is slow."""
+
+    def slow() -> None:
+        sys.stdout.write("held\n")
+        sys.stdout.flush()
+        time.sleep(float(seconds))
+
+    def decide(_: Ledger) -> list[SlotRelease]:
+        slow()
+        return []
+
+    with opened(place) as saver:
+        ledger = mv.ledger_from_checkpointer(saver)
+        terms = Account.of(POLICY, "ana", "app")
+        if isinstance(ledger, SqliteLedger):
+            ledger.transact(terms, Operation.of("held", "app"), decide)
+            return
+        # PostgreSQL decides without a lock, so this is a commit that takes its time.
+        ledger.setup()
+        number = lock_number(ledger._keyed(terms.key))
+        with saver.conn.transaction():
+            saver.conn.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
+            slow()
+
+
+if __name__ == "__main__":
+    hold(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""MemView in real agents: savers, tool loops, prompts, state, forks and refusals."""
+"""MemView in real agents: savers, tool loops, prompts, state and refusals."""
 
 import json
 import os
@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRetryMiddleware
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
@@ -48,11 +47,10 @@ CONTEXT = {"user_id": "ana"}
 
 
 class Recorder(BaseChatModel):
-    """Makes some tool calls, fails as often as told, then answers; keeps its prompts."""
+    """Makes some tool calls, then answers; keeps its prompts."""
 
     prompts: list[list[BaseMessage]]
     calls: int = 0
-    failures: list[str]
 
     @property
     def _llm_type(self) -> str:
@@ -69,8 +67,6 @@ class Recorder(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         self.prompts.append(messages)
-        if self.failures:
-            raise ConnectionError(self.failures.pop())
         done = sum(message.type == "tool" for message in messages)
         answer = AIMessage("Soup.")
         if done < self.calls:
@@ -92,14 +88,14 @@ def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
     connection.close()
 
 
-def build(ledger: Any, saver: Any = None, *layers: Any, **model: Any) -> Any:
+def build(ledger: Any, saver: Any = None, **model: Any) -> Any:
     memview = mv.MemView(POLICY, BACKEND, ledger=ledger)
-    recorder = Recorder(**{"prompts": [], "failures": []} | model)
+    recorder = Recorder(**{"prompts": []} | model)
     agent = create_agent(
         recorder,
         [pantry],
         system_prompt="You plan meals.",
-        middleware=[mv.MemViewMiddleware(memview, audience="app"), *layers],
+        middleware=[mv.MemViewMiddleware(memview, audience="app")],
         checkpointer=saver,
     )
     return SimpleNamespace(agent=agent, memview=memview, prompts=recorder.prompts)
@@ -190,7 +186,7 @@ def test_a_checkpointer_without_a_lasting_ledger_is_refused_clearly():
 
 def test_views_follow_a_system_prompt_of_content_blocks(saver: SqliteSaver):
     memview = mv.MemView(POLICY, BACKEND, ledger=mv.InMemoryLedger())
-    model = Recorder(prompts=[], failures=[])
+    model = Recorder(prompts=[])
     blocks = [{"type": "text", "text": "You plan meals."}]
     agent = create_agent(
         model,
@@ -238,42 +234,6 @@ def test_what_is_planted_in_the_state_never_reaches_a_prompt(saver: SqliteSaver)
     prompts = "".join(prompt[0].text for prompt in built.prompts[1:])
     assert "planted" not in prompts
     assert "Cheap" not in prompts
-
-
-def test_no_fork_and_no_new_thread_gives_budget_back(saver: SqliteSaver):
-    built = build(mv.ledger_from_checkpointer(saver), saver)
-    config = {"configurable": {"thread_id": "t"}}
-    ask(built, id_="q1")
-    first = next(iter(built.agent.get_state_history(config)))
-    ask(built, id_="q2")
-    before = spent(built)
-    built.agent.invoke(
-        {"messages": [HumanMessage("lunch?", id="q3")]}, first.config, context=CONTEXT
-    )
-    assert spent(built) == before + CHARGE == 2
-    saver.delete_thread("t")
-    ask(built, thread="another")
-    assert spent(built) == 2
-    again = build(mv.ledger_from_checkpointer(saver), saver)
-    assert spent(again) == 2
-
-
-def test_a_replayed_checkpoint_and_a_retried_model_replay_the_release(
-    saver: SqliteSaver,
-):
-    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0.0)
-    built = build(
-        mv.ledger_from_checkpointer(saver), saver, retry, failures=["down", "down"]
-    )
-    ask(built, id_="q1")
-    assert len(built.prompts) == 3
-    assert spent(built) == CHARGE
-    config = {"configurable": {"thread_id": "t"}}
-    for state in list(built.agent.get_state_history(config)):
-        if state.next:
-            built.agent.invoke(None, state.config, context=CONTEXT)
-    assert spent(built) == CHARGE
-    assert len({prompt[0].text for prompt in built.prompts}) == 1
 
 
 def test_a_message_id_that_comes_back_with_another_text_is_refused(saver: SqliteSaver):
@@ -327,7 +287,7 @@ def test_langchain_refuses_two_middlewares_when_the_agent_is_built():
     memview = mv.MemView(POLICY, BACKEND, ledger=mv.InMemoryLedger())
     layers = [mv.MemViewMiddleware(memview, audience="app") for _ in range(2)]
     with pytest.raises(AssertionError, match="remove duplicate middleware"):
-        create_agent(Recorder(prompts=[], failures=[]), middleware=layers)
+        create_agent(Recorder(prompts=[]), middleware=layers)
 
 
 def test_a_question_of_content_blocks_and_a_state_without_one_are_routed(

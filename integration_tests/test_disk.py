@@ -15,11 +15,17 @@ PRELUDE = """
 import os, resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from test_agent import POLICY, BACKEND, CHARGE, mv
+import langchain_memview as mv
+from fault_counting import Counting
+from fault_kit import CHARGE, MEMORY, POLICY, World
 from langchain_memview.errors import LedgerUnavailableError
 
 file = Path(sys.argv[1])
-view = mv.MemView(POLICY, BACKEND, ledger=mv.SqliteLedger(file))
+ledger = mv.SqliteLedger(file)
+said = []
+counting = Counting(ledger, said)
+view = mv.MemView(POLICY, MEMORY, ledger=counting)
+world = World(str(file), None, view, counting, said)
 def turn(operation):
     return view.turn("dinner", subject="ana", audience="app", operation=operation)
 def refused(operation):
@@ -33,14 +39,15 @@ def refused(operation):
 """
 
 FULL = """
+others = mv.MemView(POLICY, MEMORY, ledger=ledger)
 first = turn("t1").views
-view._ledger.close()
+ledger.close()
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)
 sizes = [path.stat().st_size for path in file.parent.iterdir()]
 resource.setrlimit(resource.RLIMIT_FSIZE, (max(sizes) + 100, limits[1]))
 for number in range(2000):
     try:
-        view.turn("dinner", subject=f"u{number}", audience="app", operation="t")
+        others.turn("dinner", subject=f"u{number}", audience="app", operation="t")
     except LedgerUnavailableError:
         break
 else:
@@ -48,21 +55,22 @@ else:
 # The write-ahead log has been emptied meanwhile; now there is no room at all.
 resource.setrlimit(resource.RLIMIT_FSIZE, (512, limits[1]))
 refused("t2")
+refused("t2")
 resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-assert view.balances("ana")["debt"].spent == CHARGE
+world.check("disk full", 1, 0, CHARGE)
 assert turn("t1").views == first
 assert turn("t2").outcomes == {"food": "selected"}
-assert view.balances("ana")["debt"].spent == 2 * CHARGE
+world.check("disk with room again, operation repeated", 2, 1, 2 * CHARGE)
 failed = f"u{number}"
-assert view.balances(failed)["debt"].spent == 0
-again = view.turn("dinner", subject=failed, audience="app", operation="t")
+assert others.balances(failed)["debt"].spent == 0
+again = others.turn("dinner", subject=failed, audience="app", operation="t")
 assert again.outcomes == {"food": "selected"}
 print("fine")
 """
 
 READ_ONLY = """
 turn("t1")
-view._ledger.close()
+ledger.close()
 for path in [*file.parent.iterdir(), file.parent]:
     path.chmod(0o555 if path.is_dir() else 0o444)
 if os.geteuid() == 0:

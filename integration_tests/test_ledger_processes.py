@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
-import pytest
+from fault_counting import note
 
 from langchain_memview.core.accounts import LedgerStore
 from langchain_memview.ledgers.postgres import PostgresLedger
@@ -27,13 +27,6 @@ WORKER = Path(__file__).with_name("ledger_worker.py")
 Worker = subprocess.Popen[str]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.sqlite")
-    return str(request.getfixturevalue("address"))
-
-
 def test_eight_processes_with_two_attempts_each_release_exactly_what_the_cap_allows(
     place: str,
 ) -> None:
@@ -48,6 +41,8 @@ def test_eight_processes_with_two_attempts_each_release_exactly_what_the_cap_all
         terms = account(caps={"health": 2, "debt": 14})
         assert spent(ledger.ledger(terms)) == {"health": 0, "debt": 14}
         assert len(ledger.history(terms)) == 64
+    case = "8 processes x 8 operations x 2 attempts, cap 14"
+    note(case, place, counts["fresh"], counts["replayed"], 14)
 
 
 def test_a_process_killed_before_its_commit_has_charged_nothing(place: str) -> None:

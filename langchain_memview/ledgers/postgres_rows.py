@@ -84,12 +84,15 @@ def seen(session: Session, key: str, operation: str = "") -> Stored:
 
 def opened(session: Session, key: str, operation: str) -> Stored:
     """Return what is stored, in a transaction that nobody else has on this account."""
-    _, [row] = session.batch(_LOCKED, _lock_number(key), key, stored(operation))
+    _, [row] = session.batch(_LOCKED, lock_number(key), key, stored(operation))
     return _stored(key, row)
 
 
-def _lock_number(key: str) -> int:
-    # 64 bits of the key; accounts that share them wait for each other and no more.
+def lock_number(key: str) -> int:
+    """Return the number of the account's advisory lock: 64 bits of its keyed hash.
+
+    Accounts that share them wait for each other and no more.
+    """
     return int.from_bytes(bytes.fromhex(key)[:8], signed=True)
 
 
@@ -181,7 +184,7 @@ def appended(
     with suppress(*_UNDONE):
         ((written,),) = session.run(
             _APPEND,
-            *(_lock_number(key), key, subject, stored(account.lineage)),
+            *(lock_number(key), key, subject, stored(account.lineage)),
             None if account.audience is None else stored(account.audience),
             *(stored(account.fingerprint), json.dumps(changed)),
             *(record.sequence, stored(operation.id), operation.request),
