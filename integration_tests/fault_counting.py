@@ -74,6 +74,10 @@ class Counting(LedgerStore):
         return self.behind.ledger(account)
 
     @override
+    def version(self, account: Account) -> str:
+        return self.behind.version(account)
+
+    @override
     def history(self, account: Account) -> Sequence[Record]:
         return self.behind.history(account)
 

@@ -29,7 +29,7 @@ from typing_extensions import override
 
 import langchain_memview as mv
 from langchain_memview.backends import InMemoryBackend
-from langchain_memview.core.interface import Draw, fresh_draw
+from langchain_memview.core.choice import Draw, fresh_draw
 from langchain_memview.core.policy import Policy
 from langchain_memview.testing.draws import memview_with
 

@@ -17,7 +17,7 @@ from fault_kit import CONTEXT, POLICY, Model, asked, opened, thread, world_on
 
 import langchain_memview as mv
 from langchain_memview.core.accounts import Account, Operation
-from langchain_memview.core.interface import fresh_draw
+from langchain_memview.core.choice import Choice, fresh_draw
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.ledgers.postgres_connection import SyncSession
@@ -72,10 +72,10 @@ def main(place: str, durability: Any, point: str, report: str) -> None:
     def dies(here: str) -> Callable[[], None]:
         return die if point == here else lambda: None
 
-    def draw(mechanism: Any, scores: Any, prior: Any) -> int:
+    def draw(choice: Choice) -> int:
         if point == "before_commit":
             die_at_commit(world.ledger.behind)
-        return fresh_draw(mechanism, scores, prior)
+        return fresh_draw(choice)
 
     with opened(place) as saver:
         world = world_on(place, saver, draw=draw, committed=dies("after_commit"))

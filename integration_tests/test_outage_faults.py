@@ -28,7 +28,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy
 
 import langchain_memview as mv
-from langchain_memview.core.interface import Draw, fresh_draw
+from langchain_memview.core.choice import Choice, Draw, fresh_draw
 from langchain_memview.errors import LedgerUnavailableError
 
 WORKER = Path(__file__).with_name("fault_worker.py")
@@ -38,8 +38,8 @@ BUSY_SECONDS = 5
 def drawing(meanwhile: Callable[[], None]) -> Draw:
     """Return a draw that does something else before the ledger's transaction goes on."""
 
-    def draw(mechanism: Any, scores: Any, prior: Any) -> int:
-        view = fresh_draw(mechanism, scores, prior)
+    def draw(choice: Choice) -> int:
+        view = fresh_draw(choice)
         meanwhile()
         return view
 

@@ -49,23 +49,8 @@ def check_budget(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem
         fix = did_you_mean(mode, _MODES) or "use online, preallocated or standing"
         yield mistake("MV405", ("budget", "mode"), text, fix)
     if mode != "standing":
-        yield from _facets_without_use(readable)
-        fallback = budget.get("fallback", "generic")
-        if fallback not in _FALLBACKS:
-            text = f"fallback {shown(fallback)} is not known"
-            fix = (
-                did_you_mean(fallback, _FALLBACKS) or "use generic, latest or posterior"
-            )
-            yield mistake("MV414", ("budget", "fallback"), text, fix)
-    for slot in readable.slots:
-        if readable.epsilon(slot) == 0:
-            text = (
-                f"ε of slot {shown(slot.name)} is below 1/{TICKS_PER_NAT}, the ledger's "
-                "unit"
-            )
-            fix = "a smaller k or planned count, or a larger cap, makes it positive"
-            path = ("slots", slot.name)
-            yield Problem("MV408", "error", path, text, fix, at_key=True)
+        yield from _without_standing(budget, readable)
+    yield from _too_small(readable)
 
 
 def check_scorer(fields: Mapping[Any, Any]) -> Iterator[Problem]:
@@ -112,6 +97,18 @@ def sensitivity_bound(fields: Mapping[Any, Any]) -> tuple[Fraction, str] | None:
         return None
     parts = " + ".join(f"{name} {short(weight)}" for name, weight in sound.items())
     return sum(sound.values(), Fraction(0)), parts
+
+
+def _too_small(readable: Draft) -> Iterator[Problem]:
+    for slot in readable.slots:
+        if readable.epsilon(slot) == 0:
+            text = (
+                f"ε of slot {shown(slot.name)} is below 1/{TICKS_PER_NAT}, the ledger's "
+                "unit"
+            )
+            fix = "a smaller k or planned count, or a larger cap, makes it positive"
+            path = ("slots", slot.name)
+            yield Problem("MV408", "error", path, text, fix, at_key=True)
 
 
 def _without_standing(budget: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]:
