@@ -33,7 +33,7 @@ from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Release, SlotRelease
 from langchain_memview.core.routing import Router
-from langchain_memview.core.scoring import Scorer
+from langchain_memview.core.scoring import AdditiveScorer, Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.errors import (
     MemoryUnavailableError,
@@ -132,6 +132,8 @@ class MemView:
         weights = (scorer.relevance_weight, *scorer.support_weights)
         if min(weights) < 0 or sum(weights) > 1:
             raise ValueError(f"its weights are {', '.join(map(str, weights))}")
+        if isinstance(scorer, AdditiveScorer) and list(scorer.support_weights) != [1]:
+            raise ValueError("an additive scorer has the one private weight 1")
         if isinstance(policy.budget, StandingBudget):
             for facet in policy.facets:
                 if facet.charge_set and len(facet.views) > 1:
@@ -141,7 +143,7 @@ class MemView:
             return
         for slot in policy.slots:
             if policy.charge_set(slot):
-                epsilon = policy.epsilon(slot)
+                epsilon = self.interface.cost(slot).epsilon
                 mechanism = exponential_mechanism(epsilon, self.interface.sensitivity)
                 mechanism.probabilities([0] * len(slot.vocabulary))
 

@@ -117,7 +117,7 @@ def outcomes(
         if script.likelihood:
             after = ledger
             for slot in released:
-                after = after.charge(slot.charged, slot.epsilon)
+                after = after.charge_each(slot.charges)
             likelihood = script.likelihood + found.get(released, (Fraction(0),))[0]
             found[released] = (likelihood, after)
     return found

@@ -208,8 +208,9 @@ def after(ledger: Ledger, slots: Sequence[SlotRelease]) -> Ledger:
         ValueError: A charge is negative or no whole number of ticks.
     """
     for slot in slots:
-        if slot.epsilon != from_ticks(to_ticks(slot.epsilon)):
-            # Stored, it would be rounded down, and the sum would miss the rest.
-            raise ValueError(f"a charge of {slot.epsilon} is no whole number of ticks")
-        ledger = ledger.charge(slot.charged, slot.epsilon)
+        for charge in (slot.epsilon, *slot.shares):
+            if charge != from_ticks(to_ticks(charge)):
+                # Stored, it would be rounded down, and the sum would miss the rest.
+                raise ValueError(f"a charge of {charge} is no whole number of ticks")
+        ledger = ledger.charge_each(slot.charges)
     return ledger

@@ -7,6 +7,10 @@ that the selection reads.
 """
 
 from collections.abc import Collection, Mapping, Set
+from fractions import Fraction
+
+from langchain_memview.core.amounts import from_ticks, to_ticks
+from langchain_memview.core.mechanism import GRID
 
 
 def affected_attributes(
@@ -35,3 +39,26 @@ def charge_set(
         also: Attributes to charge beyond the affected ones; over-charging is allowed.
     """
     return affected_attributes(read_set, groups) | frozenset(also)
+
+
+def additive_share(
+    epsilon: Fraction, read_set: Collection[int], group: Set[int]
+) -> Fraction:
+    """Return c_a, what a selection by an additive scorer costs one attribute, in nats.
+
+    Such a score is the mean of one term per read position, each in [0, 1], so contents
+    that agree off I_a move it by at most Δ_a = |R ∩ I_a| / |R|, rounded up to the grid
+    of scores. The exponential mechanism at the temperature of ε for Δ = 1 then loses
+    2TΔ_a = ε·Δ_a (the proof of Eq. 7 with Δ_a for Δ); it is rounded up to a whole tick.
+    Tight as Eq. (7) is: when one view's score rises and all others' fall by Δ_a.
+
+    Args:
+        epsilon: ε of the selection for any change of what it reads, in nats.
+        read_set: R, not empty.
+        group: I_a.
+    """
+    touched = len(frozenset(read_set) & group)
+    delta = Fraction(-(-GRID * touched // len(frozenset(read_set))), GRID)
+    exact = epsilon * delta
+    floored = from_ticks(to_ticks(exact))
+    return floored if floored == exact else from_ticks(to_ticks(exact) + 1)

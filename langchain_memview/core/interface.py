@@ -14,13 +14,20 @@ from typing import TypeVar
 
 from langchain_memview.core.accounts import Decide
 from langchain_memview.core.choice import Choice, Draw, fresh_draw
+from langchain_memview.core.cost import Cost, additive_cost
 from langchain_memview.core.fallback import Released, fallback_view, nothing_before
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Outcome, SlotRelease
 from langchain_memview.core.routing import Router, active_slots
-from langchain_memview.core.scoring import Scorer, public_prior, scores, sensitivity
+from langchain_memview.core.scoring import (
+    AdditiveScorer,
+    Scorer,
+    public_prior,
+    scores,
+    sensitivity,
+)
 from langchain_memview.core.transcript import AugmentedTranscript
 
 Recorded = TypeVar("Recorded")
@@ -46,6 +53,13 @@ class TrustedInterface:
     def sensitivity(self) -> Fraction:
         """Return Δu: the scorer's bound, or the larger one that the policy asks for."""
         return max(sensitivity(self.scorer), Fraction(self.policy.sensitivity or 0))
+
+    def cost(self, slot: Slot) -> Cost:
+        """Return what a selection for the slot costs: a function of public values."""
+        policy = self.policy
+        if isinstance(self.scorer, AdditiveScorer):
+            return additive_cost(policy, slot)
+        return Cost(policy.epsilon(slot), policy.charge_set(slot))
 
     def turn(
         self,
@@ -108,18 +122,24 @@ class TrustedInterface:
             # The same view under all adjacent stores, so nothing to pay for (C3).
             best = views[max(range(len(u)), key=u.__getitem__)]
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger
-        epsilon = policy.epsilon(slot)  # l. 8
-        if blocked := ledger.blocked_by(charge_set, epsilon):  # l. 9
+        cost = self.cost(slot)  # l. 8
+        if blocked := ledger.blocked(cost.charges):  # l. 9
             rule = policy.fallback
             view = fallback_view(rule, slot, released)  # l. 10
             shown: Outcome = "generic" if rule == "generic" else "standing"
             refused = SlotRelease(slot.name, view, shown, read_set, blocked_by=blocked)
             return refused, ledger
-        mechanism = exponential_mechanism(epsilon, self.sensitivity)  # l. 13
+        mechanism = exponential_mechanism(cost.epsilon, self.sensitivity)  # l. 13
         # l. 15 before l. 14: a crash in between costs budget, not privacy.
-        ledger = ledger.charge(charge_set, epsilon)  # l. 15
+        ledger = ledger.charge_each(cost.charges)  # l. 15
         view = views[self.draw(Choice(mechanism, (u, prior)))]  # l. 14
         selected = SlotRelease(
-            slot.name, view, "selected", read_set, charge_set, epsilon
+            slot.name,
+            view,
+            "selected",
+            read_set,
+            charge_set,
+            cost.epsilon,
+            shares=cost.shares,
         )
         return selected, ledger

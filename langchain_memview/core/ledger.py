@@ -7,7 +7,7 @@ Where the value is kept between turns, and how two processes agree on it, is the
 business of `core.accounts` and `ledgers`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -66,10 +66,14 @@ class Ledger:
             charge_set: Attributes that would be charged.
             epsilon: The charge, in nats.
         """
+        return self.blocked(dict.fromkeys(charge_set, epsilon))
+
+    def blocked(self, charges: Mapping[str, Fraction]) -> tuple[str, ...]:
+        """Return the attributes whose cap their own charge would pass, sorted by name."""
         return tuple(
             sorted(
                 name
-                for name in charge_set
+                for name, epsilon in charges.items()
                 if self.balances[name].spent + epsilon > self.balances[name].cap
             )
         )
@@ -89,46 +93,30 @@ class Ledger:
             LedgerOverdrawnError: A cap would be passed; nothing is charged then.
             ValueError: ε is negative.
         """
-        if epsilon < 0:
-            raise ValueError(f"a charge cannot be negative, got {epsilon} (C5)")
-        for name in self.blocked_by(charge_set, epsilon):
+        return self.charge_each(dict.fromkeys(charge_set, epsilon))
+
+    def charge_each(self, charges: Mapping[str, Fraction]) -> "Ledger":
+        """Return the ledger after charging every attribute its own amount.
+
+        Args:
+            charges: Attribute to its charge, in nats; >= 0.
+
+        Raises:
+            LedgerOverdrawnError: A cap would be passed; nothing is charged then.
+            ValueError: A charge is negative.
+        """
+        if charges and min(charges.values()) < 0:
+            raise ValueError(f"a charge cannot be negative, got {charges} (C5)")
+        for name in self.blocked(charges):
             balance = self.balances[name]
             raise LedgerOverdrawnError(
-                attribute=name, spent=balance.spent, epsilon=epsilon, cap=balance.cap
+                attribute=name,
+                spent=balance.spent,
+                epsilon=charges[name],
+                cap=balance.cap,
             )
         charged = {
             name: Balance(self.balances[name].spent + epsilon, self.balances[name].cap)
-            for name in charge_set
+            for name, epsilon in charges.items()
         }
         return Ledger({**self.balances, **charged})
-
-
-def recomputed(
-    charges: Iterable[tuple[Collection[int], Collection[str], Fraction]],
-    groups: Mapping[str, frozenset[int]],
-    caps: Mapping[str, Fraction],
-    before: Ledger,
-) -> Ledger:
-    """Return the ledger under changed groups and caps, recounted from every release.
-
-    A position that joins a group brings all past releases that read it, so spent
-    amounts are recounted, never carried over. They do not shrink: an attribute whose
-    group lost a position keeps what it was charged. Caps only go down.
-
-    Args:
-        charges: Read set, charged attributes and ε of every admitted selection.
-        groups: Attribute name to its group in the new policy.
-        caps: Cap of every attribute in the new policy, in nats.
-        before: The ledger under the old policy.
-    """
-    spent = dict.fromkeys(caps, Fraction(0))
-    for read_set, charged, epsilon in charges:
-        for name in spent:
-            if name in charged or groups[name] & frozenset(read_set):
-                spent[name] += epsilon
-    balances = {}
-    for name, cap in caps.items():
-        old = before.balances.get(name, Balance(Fraction(0), cap))
-        total = max(spent[name], old.spent)
-        balances[name] = Balance(total, max(min(cap, old.cap), total))
-    return Ledger(balances)

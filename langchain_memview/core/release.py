@@ -35,8 +35,11 @@ class SlotRelease:
         outcome: How the view came about.
         read_set: Positions that the policy reads for the slot, sorted.
         charged: Attributes that were charged, sorted; empty if none was.
-        epsilon: The charge to each of them, in nats; 0 if none was charged.
+        epsilon: ε of the selection in nats: its loss for any change of what it reads,
+            and the charge to each of them unless `shares` says less; 0 if uncharged.
         blocked_by: Attributes whose cap forbade the selection, sorted.
+        shares: The charge to each of `charged`, in their order, where a scorer that is
+            additive over positions tells them apart; else empty.
     """
 
     slot: str
@@ -46,6 +49,14 @@ class SlotRelease:
     charged: tuple[str, ...] = ()
     epsilon: Fraction = Fraction(0)
     blocked_by: tuple[str, ...] = ()
+    shares: tuple[Fraction, ...] = ()
+
+    @property
+    def charges(self) -> Mapping[str, Fraction]:
+        """Return charged attribute to its charge, in nats."""
+        if self.shares:
+            return dict(zip(self.charged, self.shares, strict=True))
+        return dict.fromkeys(self.charged, self.epsilon)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ logged, because whether a scorer fails may depend on memory.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from langchain_memview.core.mechanism import GRID
 from langchain_memview.core.policy import Slot
@@ -55,6 +55,25 @@ class Scorer(Protocol):
         """Return a public weight per view for the mechanism, or None for none.
 
         It must not depend on memory; a weight of 0 excludes a view for every store.
+        """
+        ...
+
+
+@runtime_checkable
+class AdditiveScorer(Scorer, Protocol):
+    """A scorer whose private part is the mean of one term per read position.
+
+    Then an attribute pays for the positions that it has in the read set only: see
+    `charging.additive_share`. The package calls it with one content at a time and
+    takes the mean itself, so the sum is one by construction.
+    """
+
+    def position_support(self, slot: Slot, content: str) -> Terms:
+        """Return how far one content supports every view, shape `(k,)`.
+
+        Args:
+            slot: The slot with its vocabulary of k views.
+            content: Content of one read position. Private.
         """
         ...
 
@@ -104,9 +123,7 @@ def scores(
         contents: Contents of the slot's read set in position order. Private.
     """
     count = len(slot.vocabulary)
-    weights = scorer.support_weights
-    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
-    total = _weighted(weights, levels)
+    total = _private(scorer, slot, contents, scorer.support_weights)
     known = scorer.relevance_weight
     if known:
         fit = _levels(lambda: [scorer.relevance(query, slot)], 1, count)
@@ -130,12 +147,33 @@ def supports(
         slot: The slot whose views are scored.
         contents: Contents of the slot's read set in position order. Private.
     """
-    weights = scorer.support_weights
-    count = len(slot.vocabulary)
-    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
-    most = sum(weights, Fraction(0))
-    shares = _weighted([weight / most for weight in weights], levels)
+    most = sensitivity(scorer)
+    weights = [weight / most for weight in scorer.support_weights]
+    shares = _private(scorer, slot, contents, weights)
     return tuple(Fraction(level, GRID) for level in shares)
+
+
+def _private(
+    scorer: Scorer, slot: Slot, contents: Sequence[str], weights: Sequence[Fraction]
+) -> list[int]:
+    """Return the private part of every score, in whole thousandths."""
+    count = len(slot.vocabulary)
+    if isinstance(scorer, AdditiveScorer):
+        rows = [_position_levels(scorer, slot, content) for content in contents]
+        parts = len(rows) or 1
+        return [
+            int(weights[0] * sum(column) / parts)
+            for column in zip(*rows or [[0] * count], strict=True)
+        ]
+    levels = _levels(lambda: scorer.support(slot, contents), len(weights), count)
+    return _weighted(weights, levels)
+
+
+def _position_levels(scorer: AdditiveScorer, slot: Slot, content: str) -> list[int]:
+    rows = _levels(
+        lambda: [scorer.position_support(slot, content)], 1, len(slot.vocabulary)
+    )
+    return rows[0]
 
 
 def _weighted(weights: Sequence[Fraction], rows: Sequence[Sequence[int]]) -> list[int]:

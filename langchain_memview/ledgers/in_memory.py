@@ -20,7 +20,8 @@ from langchain_memview.core.accounts import (
     nothing_released,
     same_request,
 )
-from langchain_memview.core.ledger import Ledger, recomputed
+from langchain_memview.core.ledger import Ledger
+from langchain_memview.core.recount import recomputed
 
 
 @dataclass
@@ -35,12 +36,8 @@ class _Entry:
         """Return the account's ledger: recounted if its terms are new."""
         if self.fingerprint == account.fingerprint:
             return self.stored.only(account.caps)
-        charges = (
-            (slot.read_set, slot.charged, slot.epsilon)
-            for record in self.records
-            for slot in record.slots
-        )
-        return recomputed(charges, account.groups, account.caps, self.stored)
+        releases = (slot for record in self.records for slot in record.slots)
+        return recomputed(releases, account.groups, account.caps, self.stored)
 
 
 class InMemoryLedger(LedgerStore):

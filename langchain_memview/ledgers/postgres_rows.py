@@ -9,7 +9,8 @@ from typing import Final
 
 from langchain_memview.core.accounts import Account, Operation, Record
 from langchain_memview.core.amounts import from_ticks, to_ticks
-from langchain_memview.core.ledger import Balance, Ledger, recomputed
+from langchain_memview.core.ledger import Balance, Ledger
+from langchain_memview.core.recount import recomputed
 from langchain_memview.ledgers.postgres_connection import Row, Session
 from langchain_memview.ledgers.postgres_driver import psycopg
 from langchain_memview.ledgers.postgres_schema import BEGIN, undamaged
@@ -68,12 +69,12 @@ class Stored:
             with undamaged():
                 return self.ledger.only(account.caps)
         # An unknown account has no releases.
-        charges = (
-            (slot.read_set, slot.charged, slot.epsilon)
+        releases = (
+            slot
             for record in (records(session, self.key) if self.sequence else ())
             for slot in record.slots
         )
-        return recomputed(charges, account.groups, account.caps, self.ledger)
+        return recomputed(releases, account.groups, account.caps, self.ledger)
 
 
 def seen(session: Session, key: str, operation: str = "") -> Stored:

@@ -21,18 +21,21 @@ GENESIS = "0" * 64
 
 def charges_text(slots: Sequence[SlotRelease]) -> str:
     """Return the charges of a release as JSON: public facts without the views."""
-    rows = [
-        {
-            "slot": slot.slot,
-            "outcome": slot.outcome,
-            "read_set": list(slot.read_set),
-            "charged": list(slot.charged),
-            "epsilon": to_ticks(slot.epsilon),
-            "blocked_by": list(slot.blocked_by),
-        }
-        for slot in slots
-    ]
-    return json.dumps(rows, separators=(",", ":"))
+    return json.dumps([_charges_row(slot) for slot in slots], separators=(",", ":"))
+
+
+def _charges_row(slot: SlotRelease) -> dict[str, Any]:
+    row = {
+        "slot": slot.slot,
+        "outcome": slot.outcome,
+        "read_set": list(slot.read_set),
+        "charged": list(slot.charged),
+        "epsilon": to_ticks(slot.epsilon),
+        "blocked_by": list(slot.blocked_by),
+    }
+    if slot.shares:
+        row["shares"] = [to_ticks(share) for share in slot.shares]
+    return row
 
 
 def views_text(slots: Sequence[SlotRelease], salt: str) -> str:
@@ -54,6 +57,7 @@ def slots_of(charges: str, views: str | None) -> tuple[SlotRelease, ...]:
             tuple(row["charged"]),
             from_ticks(row["epsilon"]),
             tuple(row["blocked_by"]),
+            tuple(from_ticks(share) for share in row.get("shares", ())),
         )
         for row in rows
     )

@@ -8,7 +8,8 @@ from typing import Final
 
 from langchain_memview.core.accounts import Account, Operation, Record
 from langchain_memview.core.amounts import from_ticks, to_ticks
-from langchain_memview.core.ledger import Balance, Ledger, recomputed
+from langchain_memview.core.ledger import Balance, Ledger
+from langchain_memview.core.recount import recomputed
 from langchain_memview.ledgers.rows import (
     GENESIS,
     chain_hash,
@@ -78,12 +79,8 @@ def under(
     if before.fingerprint == account.fingerprint:
         with undamaged():
             return before.ledger.only(account.caps)
-    charges = (
-        (slot.read_set, slot.charged, slot.epsilon)
-        for record in records(connection, key)
-        for slot in record.slots
-    )
-    return recomputed(charges, account.groups, account.caps, before.ledger)
+    releases = (slot for record in records(connection, key) for slot in record.slots)
+    return recomputed(releases, account.groups, account.caps, before.ledger)
 
 
 def found(connection: sqlite3.Connection, key: str, operation: str) -> Record | None:

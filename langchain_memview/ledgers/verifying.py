@@ -103,6 +103,6 @@ def _balances(account: StoredAccount) -> Iterator[Finding]:
 def _sums(slots: tuple[SlotRelease, ...]) -> dict[str, Fraction]:
     sums: dict[str, Fraction] = {}
     for slot in slots:
-        for name in slot.charged:
-            sums[name] = sums.get(name, Fraction(0)) + slot.epsilon
+        for name, charge in slot.charges.items():
+            sums[name] = sums.get(name, Fraction(0)) + charge
     return sums

@@ -25,11 +25,12 @@ from langchain_memview.core.store import (
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
+from langchain_memview.scorers.positions import PositionScorer
 from langchain_memview.scorers.weighted import WeightedScorer
 from langchain_memview.testing.strategies import SLOTS, adjacent_pairs, policies
 
 QUERIES = ("food", "money and rest", "food, money and rest", "nothing known")
-SCORERS = st.sampled_from([CueScorer(), WeightedScorer()])
+SCORERS = st.sampled_from([CueScorer(), WeightedScorer(), PositionScorer()])
 
 
 def interface(policy, scorer=None):

@@ -14,7 +14,9 @@ from langchain_memview.core.amounts import (
     to_ticks,
 )
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
-from langchain_memview.core.ledger import Balance, Ledger, recomputed
+from langchain_memview.core.ledger import Balance, Ledger
+from langchain_memview.core.recount import recomputed
+from langchain_memview.core.release import SlotRelease
 from langchain_memview.errors import LedgerOverdrawnError
 
 CAPS = st.fractions(min_value="1/100", max_value=8, max_denominator=100)
@@ -113,9 +115,13 @@ def test_amounts_are_floored_to_ticks_and_never_gain(nats):
     assert amount(floored) == floored
 
 
+def read(position, *charged, epsilon=Fraction(1)):
+    return SlotRelease("food", "a", "selected", (position,), charged, epsilon)
+
+
 def test_a_position_that_joins_a_group_brings_its_past_releases():
     before = Ledger({"debt": Balance(Fraction(1), Fraction(2))})
-    charges = [({3}, ("debt",), Fraction(1)), ({7}, (), Fraction(1, 2))]
+    charges = [read(3, "debt"), read(7, epsilon=Fraction(1, 2))]
     ledger = recomputed(
         charges, {"debt": frozenset({3, 7})}, {"debt": Fraction(2)}, before
     )
@@ -125,7 +131,7 @@ def test_a_position_that_joins_a_group_brings_its_past_releases():
 def test_a_position_that_leaves_a_group_refunds_nothing():
     before = Ledger({"debt": Balance(Fraction(1), Fraction(2))})
     ledger = recomputed(
-        [({3}, ("debt",), Fraction(1))],
+        [read(3, "debt")],
         {"debt": frozenset({9})},
         {"debt": Fraction(2)},
         before,
@@ -142,7 +148,7 @@ def test_what_was_spent_is_kept_even_where_its_releases_cannot_be_found():
 def test_caps_go_down_to_what_was_spent_and_never_up():
     before = Ledger({"debt": Balance(Fraction(1), Fraction(2))})
     groups = {"debt": frozenset({3}), "health": frozenset({1})}
-    charges = [({3}, ("debt",), Fraction(1))]
+    charges = [read(3, "debt")]
 
     def cap(value):
         caps = {"debt": Fraction(value), "health": Fraction(3)}
