@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -330,3 +332,27 @@ def test_strict_msgpack_keeps_the_state_as_it_is(tmp_path: Path):
     )
     assert found.stdout.strip() == "{'debt': {'spent': '4/3', 'cap': '2'}} 4/3"
     assert "unregistered" not in found.stderr
+
+
+def test_the_questions_of_a_thread_count_its_epochs(saver: SqliteSaver):
+    epochs = mv.TurnEpochs(turns=2, planned=2)
+    policy = replace(POLICY, budget=mv.StandingBudget(epochs))
+    memview = mv.MemView(
+        policy,
+        InMemoryBackend({"ana": {1: "Owes 9,000."}}),
+        ledger=mv.ledger_from_checkpointer(saver),
+    )
+    agent = create_agent(
+        FakeListChatModel(responses=["Soup."]),
+        middleware=[mv.MemViewMiddleware(memview, audience="app")],
+        checkpointer=saver,
+    )
+    outcomes = []
+    for number in range(5):
+        agent.invoke(
+            {"messages": [HumanMessage("dinner?", id=f"q{number}")]},
+            {"configurable": {"thread_id": "t"}},
+            context={"user_id": "ana"},
+        )
+        outcomes.append(len(memview.history("ana")))
+    assert outcomes == [1, 1, 2, 2, 2]

@@ -5,6 +5,7 @@ That the helper would see them is shown in `test_canary_twins.py`.
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from langgraph.types import CachePolicy
 
 import langchain_memview as mv
 from langchain_memview.backends import ChromaBackend, InMemoryBackend
-from langchain_memview.core.mechanism import exponential_mechanism
+from langchain_memview.core.mechanism import exponential_mechanism, randomized_response
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.scoring import scores, sensitivity
 from langchain_memview.scorers import CueScorer
@@ -82,8 +83,10 @@ def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
     connection.close()
 
 
-def memview(backend: Any, ledger: Any, scorer: Any = None) -> mv.MemView:
-    made = mv.MemView(POLICY, backend, ledger=ledger, scorer=scorer)
+def memview(
+    backend: Any, ledger: Any, scorer: Any = None, policy: Policy = POLICY
+) -> mv.MemView:
+    made = mv.MemView(policy, backend, ledger=ledger, scorer=scorer)
     made.remember("ana", TEXT, position=1)
     return made
 
@@ -152,6 +155,29 @@ def test_an_agent_shows_no_memory_and_no_score_in_any_channel(
     shown = {channel for channel, size in seen.items() if size}
     assert shown >= SYNC_CHANNELS | {"metrics"}
     assert len(view.history("ana")) == 9  # every run drew and was recorded
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_an_agent_with_standing_releases_shows_nothing_either(
+    saver: SqliteSaver, *, opened: bool
+):
+    standing = replace(POLICY, budget=mv.StandingBudget())
+    ledger = mv.ledger_from_checkpointer(saver)
+    view = memview(InMemoryBackend(), ledger, Scorer(), standing)
+    if opened:
+        view.open("ana")
+    law = randomized_response(Fraction(2), 2).probabilities(1)
+    canaries = (*CANARIES, *map(str, law), *(str(float(p)) for p in law))
+    seen = assert_no_canary(
+        agent(view, saver),
+        QUESTION,
+        THREAD,
+        canaries,
+        context=CONTEXT,
+        more=metrics(view),
+    )
+    assert {channel for channel, size in seen.items() if size} >= SYNC_CHANNELS
+    assert len(view.history("ana")) == 1
 
 
 async def test_an_agent_shows_nothing_in_the_asynchronous_channels(tmp_path: Path):

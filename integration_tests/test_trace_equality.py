@@ -10,6 +10,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,11 @@ class Leak(AgentMiddleware[Any, Any]):
 
 
 def observed(
-    memories: dict[int, str], directory: Path, caplog: Any, *layers: Any
+    memories: dict[int, str],
+    directory: Path,
+    caplog: Any,
+    *layers: Any,
+    policy: mv.Policy = POLICY,
 ) -> dict[str, str]:
     """Return everything that can be observed of a dialogue, by channel."""
     numbers = count()
@@ -111,7 +116,7 @@ def observed(
     saver = SqliteSaver(connection)
     memview = memview_with(
         draw,
-        POLICY,
+        policy,
         InMemoryBackend({"ana": memories}),
         ledger=mv.ledger_from_checkpointer(saver),
     )
@@ -157,12 +162,23 @@ def _comparable(text: str) -> str:
     return re.sub(r"/[^' ]*/(mine|yours)/", "<directory>/", text)
 
 
+BUDGETS = [
+    POLICY.budget,
+    mv.OnlineBudget(3, fallback="latest"),
+    mv.StandingBudget(),
+    mv.StandingBudget(mv.TurnEpochs(turns=2, planned=2)),
+]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=["online", "latest", "once", "epochs"])
 def test_adjacent_memories_give_the_same_prompts_outputs_logs_and_checkpoints(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, budget: Any
 ):
-    observed(STORE, tmp_path / "first", caplog)  # some libraries log their first use
-    mine = observed(STORE, tmp_path / "mine", caplog)
-    yours = observed(OTHER, tmp_path / "yours", caplog)
+    used = replace(POLICY, budget=budget)
+    # Some libraries log their first use.
+    observed(STORE, tmp_path / "first", caplog, policy=used)
+    mine = observed(STORE, tmp_path / "mine", caplog, policy=used)
+    yours = observed(OTHER, tmp_path / "yours", caplog, policy=used)
     assert mine == yours
     assert mine["model calls"] == str(2 * len(QUESTIONS))
     assert re.search(r"'food': '(?!generic)", mine["checkpoints"])

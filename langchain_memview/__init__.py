@@ -8,7 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
+    from langchain_memview.core.budget import (
+        OnlineBudget,
+        PreallocatedBudget,
+        StandingBudget,
+    )
+    from langchain_memview.core.epochs import (
+        CalendarEpochs,
+        OneEpoch,
+        SubjectEpochs,
+        TurnEpochs,
+    )
     from langchain_memview.core.policy import (
         Policy,
         ProtectedAttribute,
@@ -29,12 +39,14 @@ if TYPE_CHECKING:
     from langchain_memview.policies.load import load_policy
 
 _HOMES = {
+    "CalendarEpochs": "core.epochs",
     "InMemoryLedger": "ledgers.in_memory",
     "LedgerError": "errors",
     "MemView": "memview",
     "MemViewError": "errors",
     "MemViewMiddleware": "graph.middleware",
     "MemViewState": "graph.state",
+    "OneEpoch": "core.epochs",
     "OnlineBudget": "core.budget",
     "Policy": "core.policy",
     "PolicyError": "errors",
@@ -45,6 +57,9 @@ _HOMES = {
     "ScoreWeights": "core.policy",
     "Slot": "core.policy",
     "SqliteLedger": "ledgers.sqlite",
+    "StandingBudget": "core.budget",
+    "SubjectEpochs": "core.epochs",
+    "TurnEpochs": "core.epochs",
     "View": "core.views",
     "ledger_from_checkpointer": "ledgers.from_checkpointer",
     "load_policy": "policies.load",
@@ -53,12 +68,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "CalendarEpochs",
     "InMemoryLedger",
     "LedgerError",
     "MemView",
     "MemViewError",
     "MemViewMiddleware",
     "MemViewState",
+    "OneEpoch",
     "OnlineBudget",
     "Policy",
     "PolicyError",
@@ -69,6 +86,9 @@ __all__ = [
     "ScoreWeights",
     "Slot",
     "SqliteLedger",
+    "StandingBudget",
+    "SubjectEpochs",
+    "TurnEpochs",
     "View",
     "ledger_from_checkpointer",
     "load_policy",

@@ -8,12 +8,14 @@ import pytest
 import langchain_memview
 
 NAMES = [
+    "CalendarEpochs",
     "InMemoryLedger",
     "LedgerError",
     "MemView",
     "MemViewError",
     "MemViewMiddleware",
     "MemViewState",
+    "OneEpoch",
     "OnlineBudget",
     "Policy",
     "PolicyError",
@@ -24,6 +26,9 @@ NAMES = [
     "ScoreWeights",
     "Slot",
     "SqliteLedger",
+    "StandingBudget",
+    "SubjectEpochs",
+    "TurnEpochs",
     "View",
     "ledger_from_checkpointer",
     "load_policy",

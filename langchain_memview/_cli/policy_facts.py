@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from langchain_memview.core.checks.advice import SUSPICION, best_picked, share_of_gap
+from langchain_memview.core.budget import StandingBudget
+from langchain_memview.core.checks.advice import (
+    SUSPICION,
+    best_picked,
+    optimum,
+    share_of_gap,
+)
 from langchain_memview.core.guarantees import posterior_odds_bounds
 from langchain_memview.core.policy import Policy, Slot
 
@@ -44,6 +50,8 @@ class SlotFacts:
         views: Number of views.
         best_picked: How likely a view that stands out is picked; None when it is not
             drawn: a free selection releases the best view, an empty read the generic one.
+        optimum: The most that its ε would allow any mechanism; None as above.
+        facet: Name of the facet that it shares with other slots; empty if it does not.
     """
 
     name: str
@@ -52,6 +60,8 @@ class SlotFacts:
     epsilon: Fraction
     views: int
     best_picked: float | None
+    optimum: float | None
+    facet: str
 
 
 def attribute_facts(policy: Policy) -> list[AttributeFacts]:
@@ -62,6 +72,9 @@ def attribute_facts(policy: Policy) -> list[AttributeFacts]:
         cap = policy.caps[name]
         costs = [slot.epsilon for slot in slots if name in slot.charges]
         releases = (cap // max(costs), cap // min(costs)) if costs else None
+        if isinstance(policy.budget, StandingBudget) and costs:
+            touching = [f for f in policy.facets if name in f.charge_set]
+            releases = (len(touching) * policy.budget.epochs.planned,) * 2
         suspicion = posterior_odds_bounds(SUSPICION, cap)
         positions = tuple(sorted(group))
         found.append(
@@ -78,12 +91,17 @@ def slot_facts(policy: Policy) -> list[SlotFacts]:
 def _slot(policy: Policy, slot: Slot) -> SlotFacts:
     charges = policy.charge_set(slot)
     views = len(slot.vocabulary)
-    epsilon, picked = Fraction(0), None
+    facet, epsilon = policy.facet(slot), policy.epsilon(slot)
+    picked, most = None, None
     if charges:
-        epsilon = policy.epsilon(slot)
-        picked = best_picked(epsilon, views, share_of_gap(policy.document()))
-    reads = policy.read_set(slot)
-    return SlotFacts(slot.name, reads, charges, epsilon, views, picked)
+        most = optimum(epsilon, views) if views > 1 else None
+        if isinstance(policy.budget, StandingBudget):
+            picked = optimum(epsilon, views, policy.budget.top)
+        else:
+            picked = best_picked(epsilon, views, share_of_gap(policy.document()))
+    shared = facet.name if len(facet.slots) > 1 else ""
+    reads = facet.read_set
+    return SlotFacts(slot.name, reads, charges, epsilon, views, picked, most, shared)
 
 
 def show_document(policy: Policy) -> dict[str, Any]:
@@ -117,6 +135,8 @@ def show_document(policy: Policy) -> dict[str, Any]:
                 "views": fact.views,
                 "best_picked": fact.best_picked,
                 "chance": 1 / fact.views,
+                "optimum": fact.optimum,
+                "facet": fact.facet or None,
             }
             for fact in slot_facts(policy)
         ],

@@ -10,7 +10,7 @@ from langchain_memview._cli.policy_facts import (
     attribute_facts,
     slot_facts,
 )
-from langchain_memview.core.budget import OnlineBudget
+from langchain_memview.core.budget import OnlineBudget, StandingBudget
 from langchain_memview.core.guarantees import in_100
 from langchain_memview.core.policy import Policy
 
@@ -22,11 +22,14 @@ def print_tables(policy: Policy) -> None:
         policy: The policy.
     """
     on = console()
-    budget = (
-        f"online budget, k={policy.budget.granularity}"
-        if isinstance(policy.budget, OnlineBudget)
-        else "preallocated budget"
-    )
+    match policy.budget:
+        case OnlineBudget(granularity):
+            budget = f"online budget, k={granularity}"
+        case StandingBudget(epochs):
+            count = epochs.planned
+            budget = f"standing budget, {count} epoch{'' if count == 1 else 's'}"
+        case _:
+            budget = "preallocated budget"
     sizes = ", ".join(
         f"{count} {what}{'' if count == 1 else 's'}"
         for count, what in (
@@ -80,10 +83,11 @@ def _slots(on: Console, policy: Policy) -> None:
         ("ε each", "right"),
         ("Views", "right"),
         ("Best view picked", "left"),
+        ("Optimum at ε", "right"),
     )
     for fact in slot_facts(policy):
         made.add_row(
-            Text(fact.name),
+            Text(f"{fact.name} ({fact.facet})" if fact.facet else fact.name),
             _numbers(fact.reads),
             Text(
                 ", ".join(name.replace("_", " ") for name in fact.charges) or "nothing"
@@ -91,6 +95,7 @@ def _slots(on: Console, policy: Policy) -> None:
             f"{float(fact.epsilon):.2g}",
             str(fact.views),
             _picked(fact),
+            "" if fact.optimum is None else f"{in_100(fact.optimum)} in 100",
         )
     print_table(on, "Slots", made)
 

@@ -324,7 +324,7 @@ def budget_document(
             return {
                 "mode": "standing",
                 "epochs": epochs_document(epochs),
-                "threshold": threshold,
+                "threshold": str(threshold),
                 "top": top,
             }
         case OnlineBudget(granularity):

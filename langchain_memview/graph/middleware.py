@@ -58,6 +58,7 @@ class MemViewMiddleware(AgentMiddleware[MemViewAgentState, Any]):
                 subject=turn.subject,
                 audience=self._audience,
                 operation=turn.operation,
+                history=turn.history,
             )
         )
 
@@ -72,6 +73,7 @@ class MemViewMiddleware(AgentMiddleware[MemViewAgentState, Any]):
                 subject=turn.subject,
                 audience=self._audience,
                 operation=turn.operation,
+                history=turn.history,
             )
         )
 

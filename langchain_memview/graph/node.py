@@ -42,6 +42,7 @@ def memview_node(
             subject=turn.subject,
             audience=audience,
             operation=turn.operation,
+            history=turn.history,
         )
         return {"memview": channel(release)}
 
@@ -52,6 +53,7 @@ def memview_node(
             subject=turn.subject,
             audience=audience,
             operation=turn.operation,
+            history=turn.history,
         )
         return {"memview": channel(release)}
 

@@ -15,7 +15,9 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from langchain_memview.core.accounts import hashed
+from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.policy import Policy
+from langchain_memview.core.transcript import AugmentedTranscript, AugmentedTurn
 from langchain_memview.errors import SubjectError
 
 
@@ -27,11 +29,14 @@ class GraphTurn:
         query: Text of the last human message; empty when there is none.
         subject: The person whose memory may be used.
         operation: Id of the operation.
+        history: The questions before this one, as the state has them now. Only where
+            epochs count turns: it is trimmed and summarized, so a retry may see another.
     """
 
     query: str
     subject: str
     operation: str
+    history: AugmentedTranscript
 
 
 def graph_turn(
@@ -58,7 +63,16 @@ def graph_turn(
     query = human.text if human is not None else ""
     turn_id = (human.id if human is not None else None) or _task_id(runtime)
     operation = hashed(subject, policy.fingerprint, audience, _thread_id(), turn_id)
-    return GraphTurn(query, subject, operation)
+    return GraphTurn(query, subject, operation, _history(policy, messages, human))
+
+
+def _history(
+    policy: Policy, messages: Sequence[AnyMessage], human: HumanMessage | None
+) -> AugmentedTranscript:
+    if not isinstance(policy.budget, StandingBudget):
+        return AugmentedTranscript()
+    earlier = (m for m in messages if isinstance(m, HumanMessage) and m is not human)
+    return AugmentedTranscript(tuple(AugmentedTurn(m.text) for m in earlier))
 
 
 def subject_of(runtime: Runtime[Any], field: str) -> str:

@@ -87,11 +87,11 @@ Protected attributes
   debt             3, 4, 5     2.0          3                  7.4×   1 to 45 in 100
 
 Slots
-  Slot      Reads   Charges                ε each   Views   Best view picked
- ────────────────────────────────────────────────────────────────────────────
-  food      2, 3    debt, type2 diabetes     0.67       4   32 in 100 (chance 25)
-  finance   4, 5    debt                     0.67       3   41 in 100 (chance 33)
-  health    1       type2 diabetes           0.67       3   41 in 100 (chance 33)
+  Slot      Reads   Charges                ε each   Views   Best view picked        Optimum at ε
+ ────────────────────────────────────────────────────────────────────────────────────────────────
+  food      2, 3    debt, type2 diabetes     0.67       4   32 in 100 (chance 25)      39 in 100
+  finance   4, 5    debt                     0.67       3   41 in 100 (chance 33)      49 in 100
+  health    1       type2 diabetes           0.67       3   41 in 100 (chance 33)      49 in 100
   work      6       nothing                     0       2   always
 
 Which memories count for what
@@ -338,6 +338,8 @@ def test_show_json_has_exact_and_rounded_numbers() -> None:
         "views": 4,
         "best_picked": pytest.approx(0.3175, abs=1e-4),
         "chance": 0.25,
+        "optimum": pytest.approx(0.3937, abs=1e-4),
+        "facet": None,
     }
     assert document["positions"][2] == {
         "position": 3,
@@ -404,3 +406,41 @@ def test_the_version_is_that_of_the_package(
         main()
     assert not exited.value.code
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_show_prints_a_standing_policy_with_its_facets_and_epochs(
+    tmp_path: Path,
+) -> None:
+    text = Path("meal_policy.yaml").read_text("utf-8")
+    views = "{generic: Any., a: {say: A., cues: [amber]}, b: {say: B., cues: [birch]}}"
+    standing = tmp_path / "standing.yaml"
+    standing.write_text(
+        text[: text.index("layout")]
+        + "attributes: {debt: {positions: [food, money], cap: 2}, '*': {cap: 3}}\n"
+        + "budget: {mode: standing, epochs: {renewals: 1}}\n"
+        + "slots:\n"
+        + f"  food: {{when: [x], capacity: 1, facet: taste, views: {views}}}\n"
+        + f"  money: {{when: [y], capacity: 1, facet: taste, views: {views}}}\n",
+        "utf-8",
+    )
+    lines = [
+        " ".join(line.split())
+        for line in run("show", str(standing)).stdout.splitlines()
+    ]
+    assert (
+        "2 positions, 2 slots, 2 protected attributes, standing budget, 2 epochs"
+        in lines[0]
+    )
+    assert "debt 1, 2 2.0 2 7.4× 1 to 45 in 100" in lines
+    assert "* 1, 2 3.0 2 20.1× 1 to 69 in 100" in lines
+    row = "(taste) 1, 2 *, debt 1 3 58 in 100 (chance 33) 58 in 100"
+    assert f"food {row}" in lines
+    assert f"money {row}" in lines
+    document = json.loads(run("show", str(standing), "--json").stdout)
+    assert document["slots"][1]["facet"] == "taste"
+    assert document["budget"] == {
+        "mode": "standing",
+        "epochs": {"renewals": 1},
+        "threshold": "1/2",
+        "top": 1,
+    }

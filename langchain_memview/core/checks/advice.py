@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.checks.budget import sensitivity_bound
 from langchain_memview.core.checks.draft import Draft, DraftSlot, items, mapping
 from langchain_memview.core.checks.hints import (
@@ -60,6 +61,21 @@ def best_picked(epsilon: Fraction, views: int, share: Fraction = Fraction(1)) ->
     """
     weight = math.exp(float(epsilon * share) / 2)
     return weight / (weight + views - 1)
+
+
+def optimum(epsilon: Fraction, views: int, top: int = 1) -> float:
+    """Return the most that ε lets any mechanism show the right view, on average.
+
+    e^ε/(e^ε+k−1), which k-ary randomized response attains; e^ε/(j·e^ε+k−j) where the
+    j best views are equally likely.
+
+    Args:
+        epsilon: ε of one release, in nats.
+        views: Number k of views.
+        top: j.
+    """
+    shrink = math.exp(-float(epsilon))
+    return 1 / (top + (views - top) * shrink)
 
 
 def share_of_gap(fields: Mapping[Any, Any]) -> Fraction:
@@ -147,13 +163,17 @@ def _choice(
         )
     epsilon = readable.epsilon(slot)
     if slot.selects and epsilon:
-        yield from _rarely_best(fields, slot, epsilon)
+        yield from _rarely_best(fields, slot, readable, epsilon)
 
 
 def _rarely_best(
-    fields: Mapping[Any, Any], slot: DraftSlot, epsilon: Fraction
+    fields: Mapping[Any, Any], slot: DraftSlot, readable: Draft, epsilon: Fraction
 ) -> Iterator[Problem]:
-    chance = best_picked(epsilon, len(slot.views), share_of_gap(fields))
+    standing = isinstance(readable.budget, StandingBudget)
+    if standing:
+        chance = optimum(epsilon, len(slot.views))
+    else:
+        chance = best_picked(epsilon, len(slot.views), share_of_gap(fields))
     if chance < 0.5:
         yield Problem(
             "MV501",
@@ -162,6 +182,8 @@ def _rarely_best(
             f"slot {shown(slot.name)}: the best of its {len(slot.views)} views is picked "
             f"{in_100(chance)} in 100 times at ε={float(epsilon):.2g} (chance is "
             f"{in_100(1 / len(slot.views))})",
-            "fewer views, a smaller k or a larger cap make selections more useful",
+            "fewer views, one facet for slots that ask the same, or a larger cap help"
+            if standing
+            else "fewer views, a smaller k or a larger cap make selections more useful",
             at_key=True,
         )
