@@ -49,3 +49,14 @@ def test_the_policy_of_the_readme_has_no_errors_or_warnings():
     assert len(text.splitlines()) <= 22
     policy = policy_from_text(text, "policy.yaml")
     assert policy.name == "meal-planner"
+
+
+def test_the_standing_budget_of_the_readme_is_usable() -> None:
+    above = (
+        "version: 1\nname: readme\nlayout: {1: food, 2: grocery}\n"
+        "attributes: {ulcer: {positions: [1, 2], cap: 2}, '*': {cap: 3}}\n"
+    )
+    policy = policy_from_text(above + blocks("yaml")[1])
+    (facet,) = policy.facets
+    assert facet.slots == ("food", "grocery")
+    assert facet.epsilon * 12 == 2

@@ -158,7 +158,7 @@ class StandingTurn:
         return tuple(f for f in self.interface.policy.facets if f.charge_set)
 
     def _epoch(self, turns: int, facet: Facet) -> int:
-        return self._epochs.number(Moment(turns, today(), lambda: self._drawn(facet)))
+        return self._epochs.number(Moment(turns, today, lambda: self._drawn(facet)))
 
     def _drawn(self, facet: Facet) -> int:
         """Return the number of epochs for which the facet has been drawn."""

@@ -20,12 +20,12 @@ class Moment:
 
     Attributes:
         turns: Number of turns of the dialogue before it, as the caller counts them.
-        day: The day, in UTC.
+        day: Returns the day, in UTC.
         drawn: Returns how many epochs of the facet have been drawn before.
     """
 
     turns: int
-    day: date
+    day: Callable[[], date]
     drawn: Callable[[], int]
 
 
@@ -88,7 +88,7 @@ class CalendarEpochs:
 
     def number(self, moment: Moment) -> int:
         """Return how many times `days` days have passed since the start."""
-        passed = max(0, (moment.day - self.start).days) // self.days
+        passed = max(0, (moment.day() - self.start).days) // self.days
         return min(self.planned - 1, passed)
 
 

@@ -120,7 +120,9 @@ class StandingInterface:
         """
         for facet in self.trusted.policy.facets:
             if facet.charge_set and len(facet.views) > 1:
-                self._drawn(facet, epoch(facet), None, read, journal)
+                key = facet.key(epoch(facet))
+                if journal.known(key) is None:
+                    self._drawn(facet, key, None, read, journal)
 
     def _shown(
         self,
@@ -139,13 +141,15 @@ class StandingInterface:
             # The query leaves one view, which is public; nothing is read.
             only = next(v for v, weight in zip(views, prior, strict=True) if weight)
             return SlotRelease(slot.name, only, "uncharged")
-        drawn = self._drawn(facet, epoch(facet), prior, read, journal)
-        if drawn.outcome == "standing":
-            drawn = SlotRelease(slot.name, drawn.view, "standing", facet.read_set)
+        key = facet.key(epoch(facet))
+        known = journal.known(key)
+        drawn = known or self._drawn(facet, key, prior, read, journal)
         # An id that a later policy no longer has stands for nothing.
         found = drawn.view if drawn.view in views else slot.generic.name
         if drawn.outcome != "generic":
             found = views[likelier(views.index(found), facet.epsilon, prior)]
+        if known:
+            return SlotRelease(slot.name, found, "standing", facet.read_set)
         return replace(drawn, slot=slot.name, view=found)
 
     def _uncharged(self, slot: Slot, query: str, read: Read) -> SlotRelease:
@@ -158,16 +162,12 @@ class StandingInterface:
         return SlotRelease(slot.name, best, "uncharged", policy.read_set(slot))
 
     def _drawn(
-        self, facet: Facet, epoch: int, prior: Prior, read: Read, journal: Journal
+        self, facet: Facet, key: str, prior: Prior, read: Read, journal: Journal
     ) -> SlotRelease:
-        """Return the facet's release of the epoch, drawn and charged now if it is new.
+        """Return the release that is recorded under the key, drawn and charged now.
 
-        Its outcome is `selected` if this call has drawn it, `standing` if it was there
-        and `generic` if a cap forbids it.
+        Its outcome is `generic` if a cap forbids it; then nothing is recorded.
         """
-        key = facet.key(epoch)
-        if known := journal.known(key):
-            return replace(known, outcome="standing")
         charge_set, epsilon = facet.charge_set, facet.epsilon
         if not journal.ledger().blocked_by(charge_set, epsilon):
             choice, views = self._choice(facet, prior, read)

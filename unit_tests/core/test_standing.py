@@ -378,7 +378,7 @@ def test_a_drawn_view_that_the_query_excludes_is_not_shown():
 
 
 def moment(turns=0, day=date(2026, 6, 1), drawn=0):
-    return Moment(turns, day, lambda: drawn)
+    return Moment(turns, lambda: day, lambda: drawn)
 
 
 def test_epochs_are_numbered_by_public_circumstances_and_end_with_the_planned_one():
