@@ -9,6 +9,9 @@ selection
 ledger
     The same turn with the SQLite ledger, beside one fsync and beside a bare single-row
     commit on the same disk.
+standing
+    A turn that shows what was drawn before, with the SQLite ledger, beside a selection
+    that draws, with the ledger in memory.
 middleware
     An agent turn with MemView, in-memory ledger, beside the same agent with a
     middleware that does nothing.
@@ -22,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +38,7 @@ from typing_extensions import override
 
 from langchain_memview.backends.in_memory import InMemoryBackend
 from langchain_memview.core.accounts import LedgerStore
-from langchain_memview.core.budget import OnlineBudget
+from langchain_memview.core.budget import OnlineBudget, StandingBudget
 from langchain_memview.core.policy import Policy, ProtectedAttribute, Slot
 from langchain_memview.core.views import View
 from langchain_memview.ledgers.in_memory import InMemoryLedger
@@ -151,6 +154,17 @@ def _fresh_turns(total: int, ledger: LedgerStore) -> Callable[[], object]:
     return turn
 
 
+def _warm_turns(ledger: LedgerStore) -> Callable[[], object]:
+    """Return a call that shows again what was drawn once."""
+    policy = replace(POLICY, name="standing", budget=StandingBudget())
+    memview = MemView(policy, _memories(100), ledger=ledger)
+    memview.open("u0")
+    numbers = count()
+    return lambda: memview.turn(
+        QUERY, subject="u0", audience="bench", operation=f"w{next(numbers)}"
+    )
+
+
 def selection(rounds: int) -> Iterator[Row]:
     """Yield the time of a selection for three sizes of the memory."""
     sizes = (100, 10_000, 1_000_000)
@@ -185,6 +199,15 @@ def ledger(rounds: int, directory: Path) -> Iterator[Row]:
     yield _row("turn with SQLite ledger", taken, "bare one-row commit", committed)
     os.close(descriptor)
     bare.close()
+    store.close()
+
+
+def standing(rounds: int, directory: Path) -> Iterator[Row]:
+    """Yield the time of a turn that shows what was drawn, beside one that draws."""
+    store = SqliteLedger(directory / "standing.sqlite")
+    drawn = _fresh_turns(100, InMemoryLedger())
+    times, warm = _alternating((drawn, _warm_turns(store)), rounds, "standing")
+    yield _row("warm standing turn, SQLite", warm, "selection, 100 memories", times)
     store.close()
 
 
@@ -236,6 +259,7 @@ def main() -> None:
         rows = [
             *selection(arguments.rounds),
             *ledger(arguments.rounds, Path(directory)),
+            *standing(arguments.rounds, Path(directory)),
             *middleware(arguments.rounds),
         ]
     if arguments.json:
