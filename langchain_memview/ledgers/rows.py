@@ -6,6 +6,7 @@ hash of the views: with the salt erased as well, the hash tells nothing about th
 """
 
 import hashlib
+import hmac
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,8 @@ FORMAT = 1
 """Format of the stored ledger; a store with a higher one was written by a newer version."""
 
 GENESIS = "0" * 64
+
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def charges_text(slots: Sequence[SlotRelease]) -> str:
@@ -32,13 +35,13 @@ def charges_text(slots: Sequence[SlotRelease]) -> str:
         }
         for slot in slots
     ]
-    return json.dumps(rows, separators=(",", ":"))
+    return _compact(rows)
 
 
 def views_text(slots: Sequence[SlotRelease], salt: str) -> str:
     """Return the released views as JSON with a salt, the part that can be erased."""
     views = {slot.slot: slot.view for slot in slots}
-    return json.dumps({"salt": salt, "views": views}, separators=(",", ":"))
+    return _compact({"salt": salt, "views": views})
 
 
 def slots_of(charges: str, views: str | None) -> tuple[SlotRelease, ...]:
@@ -57,6 +60,11 @@ def slots_of(charges: str, views: str | None) -> tuple[SlotRelease, ...]:
         )
         for row in rows
     )
+
+
+def keyed_hash(key: bytes, text: str) -> str:
+    """Return the HMAC-SHA-256 of a text under a key as 64 hex digits."""
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def text_hash(text: str) -> str:
