@@ -14,8 +14,6 @@ server may log a statement that fails, and then the draw was never released.
 """
 
 import asyncio
-import hashlib
-import hmac
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -55,6 +53,7 @@ from langchain_memview.ledgers.postgres_rows import (
     version,
 )
 from langchain_memview.ledgers.postgres_schema import key_in, prepared
+from langchain_memview.ledgers.rows import keyed_hash
 
 
 class PostgresLedger(LedgerStore):
@@ -197,8 +196,7 @@ class PostgresLedger(LedgerStore):
             raise psycopg.DatabaseError
 
     def _keyed(self, text: str) -> str:
-        plain = text.encode("utf-8", "surrogatepass")
-        return hmac.new(self._key, plain, hashlib.sha256).hexdigest()
+        return keyed_hash(self._key, text)
 
 
 def _now() -> str:

@@ -4,8 +4,6 @@ No account is recounted under a policy: what comes back is what is stored, on ei
 engine. It is public: balances, views, counts and hashes, never a memory.
 """
 
-import hashlib
-import hmac
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.errors import LedgerUnavailableError, LedgerVersionError
 from langchain_memview.ledgers.places import Query, opened
-from langchain_memview.ledgers.rows import FORMAT, slots_of
+from langchain_memview.ledgers.rows import FORMAT, keyed_hash, slots_of
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,7 @@ class LedgerReader:
             " FROM memview_account"
         )
         if subject is not None:
-            plain = injective(subject).encode("utf-8", "surrogatepass")
-            wanted = hmac.new(key, plain, hashlib.sha256).hexdigest()
+            wanted = keyed_hash(key, injective(subject))
             rows = [row for row in rows if row[5] == wanted]
         for row in sorted(rows, key=lambda row: (row[1], row[2] or "", row[0])):
             yield self._account(*row[:5])

@@ -6,6 +6,7 @@ hash of the views: with the salt erased as well, the hash tells nothing about th
 """
 
 import hashlib
+import hmac
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +19,12 @@ FORMAT = 1
 
 GENESIS = "0" * 64
 
+_compact = json.JSONEncoder(separators=(",", ":")).encode
+
 
 def charges_text(slots: Sequence[SlotRelease]) -> str:
     """Return the charges of a release as JSON: public facts without the views."""
-    return json.dumps([_charges_row(slot) for slot in slots], separators=(",", ":"))
+    return _compact([_charges_row(slot) for slot in slots])
 
 
 def _charges_row(slot: SlotRelease) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def _charges_row(slot: SlotRelease) -> dict[str, Any]:
 def views_text(slots: Sequence[SlotRelease], salt: str) -> str:
     """Return the released views as JSON with a salt, the part that can be erased."""
     views = {slot.slot: slot.view for slot in slots}
-    return json.dumps({"salt": salt, "views": views}, separators=(",", ":"))
+    return _compact({"salt": salt, "views": views})
 
 
 def slots_of(charges: str, views: str | None) -> tuple[SlotRelease, ...]:
@@ -61,6 +64,11 @@ def slots_of(charges: str, views: str | None) -> tuple[SlotRelease, ...]:
         )
         for row in rows
     )
+
+
+def keyed_hash(key: bytes, text: str) -> str:
+    """Return the HMAC-SHA-256 of a text under a key as 64 hex digits."""
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def text_hash(text: str) -> str:

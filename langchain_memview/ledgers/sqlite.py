@@ -11,8 +11,6 @@ chained by hashes. Subjects are stored as keyed hashes, one key per database, so
 erasing a subject's memory does not have to lose what was spent.
 """
 
-import hashlib
-import hmac
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -37,6 +35,7 @@ from langchain_memview.errors import (
     LedgerUnavailableError,
     WiringError,
 )
+from langchain_memview.ledgers.rows import keyed_hash
 from langchain_memview.ledgers.sqlite_connection import Answer, SqliteConnection
 from langchain_memview.ledgers.sqlite_rows import (
     append,
@@ -153,8 +152,7 @@ class SqliteLedger(LedgerStore):
         return self._guarded(lambda connection: _in_transaction(connection, work))
 
     def _keyed(self, text: str) -> str:
-        plain = text.encode("utf-8", "surrogatepass")
-        return hmac.new(self._key, plain, hashlib.sha256).hexdigest()
+        return keyed_hash(self._key, text)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._key = prepared(connection)
