@@ -22,8 +22,9 @@ from langgraph.types import CachePolicy
 
 import langchain_memview as mv
 from langchain_memview.backends import ChromaBackend, InMemoryBackend
-from langchain_memview.core.mechanism import exponential_mechanism, randomized_response
+from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy
+from langchain_memview.core.response import randomized_response
 from langchain_memview.core.scoring import scores, sensitivity
 from langchain_memview.scorers import CueScorer
 from langchain_memview.testing import aassert_no_canary, assert_no_canary

@@ -24,14 +24,12 @@ from langchain_memview.core.backend import Backend
 from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
-from langchain_memview.core.mechanism import (
-    exponential_mechanism,
-    randomized_response,
-)
+from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.names import named, storable
 from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Release, SlotRelease
+from langchain_memview.core.response import randomized_response
 from langchain_memview.core.routing import Router
 from langchain_memview.core.scoring import AdditiveScorer, Scorer
 from langchain_memview.core.transcript import AugmentedTranscript

@@ -16,7 +16,7 @@ the other does not.
 
 Why it is worth it. No B-DP interface shows the right one of k views, averaged over
 the views, more often than e^B/(e^B+k−1) at any turn; one draw, shown again, does so at
-every turn, for any number of turns (`mechanism.RandomizedResponse` has the proof).
+every turn, for any number of turns (`response.RandomizedResponse` has the proof).
 
 What a turn shows. Relevance is public and free. A drawn view o is shown unless another
 view is more likely than o to be the right one given the query's public weights π: that
@@ -36,9 +36,9 @@ from langchain_memview.core.exponent import exp_lower
 from langchain_memview.core.facets import Facet
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Ledger
-from langchain_memview.core.mechanism import randomized_response
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.release import SlotRelease
+from langchain_memview.core.response import randomized_response
 from langchain_memview.core.routing import active_slots
 from langchain_memview.core.scoring import public_prior, scores, supports
 from langchain_memview.core.transcript import AugmentedTranscript

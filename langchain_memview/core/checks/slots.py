@@ -12,7 +12,7 @@ from langchain_memview.core.checks.draft import (
     mapping,
 )
 from langchain_memview.core.checks.plain import listed, mistake, name_problems, shown
-from langchain_memview.core.mechanism import MAX_CHOICES
+from langchain_memview.core.shares import MAX_CHOICES
 from langchain_memview.core.views import GENERIC
 from langchain_memview.errors import Problem
 
