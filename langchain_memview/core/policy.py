@@ -9,8 +9,8 @@ scorer weights. A policy is an immutable value. `Policy(...)` in Python and
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -27,86 +27,15 @@ from langchain_memview.core.budget import (
 )
 from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
-from langchain_memview.core.epochs import epochs_document
+from langchain_memview.core.documents import budget_document, slot_document
 from langchain_memview.core.facets import Facet, union
 from langchain_memview.core.names import EVERYTHING
-from langchain_memview.core.views import GENERIC, View, vocabulary
+from langchain_memview.core.parts import ProtectedAttribute, ScoreWeights, Slot
 from langchain_memview.errors import PolicyError, Problem
 
+__all__ = ["Policy", "ProtectedAttribute", "ScoreWeights", "Slot"]
+
 Scope = Literal["subject", "audience"]
-
-
-@dataclass(frozen=True)
-class ProtectedAttribute:
-    """A property of the user whose inference is limited.
-
-    Attributes:
-        positions: The group I_a: every position whose content may hint at the
-            attribute. A slot's name stands for all positions of that slot. The
-            attribute named `*` has all positions, so it is given none: its cap holds
-            against a replacement of the whole memory.
-        cap: B_a, what the whole transcript may reveal about it, in nats; > 0.
-    """
-
-    positions: Collection[int | str]
-    cap: Amount
-
-    @property
-    def group(self) -> frozenset[int]:
-        """Return I_a; inside a policy it holds positions only."""
-        return frozenset(p for p in self.positions if isinstance(p, int))
-
-
-@dataclass(frozen=True)
-class ScoreWeights:
-    """Weights of the paper's scorer 0.4 r + 0.4 c + 0.2 s (Appendix C.5).
-
-    Attributes:
-        relevance: Weight of the public term r; >= 0.
-        compatibility: Weight of the private term c; > 0.
-        specificity: Weight of the private term s; >= 0.
-    """
-
-    relevance: Amount = "0.4"
-    compatibility: Amount = "0.4"
-    specificity: Amount = "0.2"
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A topic of memory: when it is active, what it reads and how it may answer.
-
-    Attributes:
-        name: The slot's name.
-        when: Words and phrases of a query that activate the slot.
-        views: View name to view (or to its sentence); one is named `generic`.
-        capacity: Number of positions. The positions of a policy without a layout are
-            numbered slot after slot; with a layout this is derived.
-        read: Positions that a selection reads; None means all of the slot's own.
-        charge: Attributes to charge, the affected ones among them; over-charging is
-            allowed. Empty means exactly the affected ones.
-        facet: Slots that name the same facet have the same view ids and are served by
-            one standing release; empty means a facet of its own. It counts in the
-            standing mode only.
-    """
-
-    name: str
-    when: Iterable[str] = ()
-    views: Mapping[str, View | str] = field(default_factory=dict)
-    capacity: int | None = None
-    read: Collection[int] | None = None
-    charge: Collection[str] = ()
-    facet: str = ""
-
-    @cached_property
-    def vocabulary(self) -> Mapping[str, View]:
-        """Return V_g: view name to `View`, the generic view first (C1)."""
-        return vocabulary(self.views)
-
-    @cached_property
-    def generic(self) -> View:
-        """Return the generic view, which is shown whatever the memory holds."""
-        return self.vocabulary[GENERIC]
 
 
 @dataclass(frozen=True, eq=True)
@@ -201,7 +130,7 @@ class Policy:
             document["sensitivity"] = self.sensitivity
         if self.scope != "subject":
             document["scope"] = self.scope
-        document["slots"] = {slot.name: _slot_document(slot) for slot in self.slots}
+        document["slots"] = {slot.name: slot_document(slot) for slot in self.slots}
         return document
 
     @cached_property
@@ -314,29 +243,6 @@ class Policy:
         return {slot: facet for facet in self.facets for slot in facet.slots}
 
 
-def budget_document(
-    budget: OnlineBudget | PreallocatedBudget | StandingBudget,
-) -> dict[str, Any]:
-    """Return a budget rule as plain data, in the shape of a policy file."""
-    document: dict[str, Any]
-    match budget:
-        case StandingBudget(epochs, threshold, top):
-            return {
-                "mode": "standing",
-                "epochs": epochs_document(epochs),
-                "threshold": str(threshold),
-                "top": top,
-            }
-        case OnlineBudget(granularity):
-            document = {"mode": "online", "k": granularity}
-        case PreallocatedBudget(planned):
-            document = {"mode": "preallocated", "planned": dict(planned)}
-    # Written only where it is chosen: a policy without it keeps its fingerprint.
-    if budget.fallback != "generic":
-        document["fallback"] = budget.fallback
-    return document
-
-
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:
     # A document has one slot under each name, so the second one would go unchecked.
     counts = Counter(slot.name for slot in slots)
@@ -371,22 +277,3 @@ def _normal_slot(slot: Slot, layout: Mapping[int, str]) -> Slot:
         read=tuple(sorted(own if slot.read is None else slot.read)),
         charge=tuple(sorted(slot.charge)),
     )
-
-
-def _slot_document(slot: Slot) -> dict[str, Any]:
-    document: dict[str, Any] = {"when": list(slot.when)}
-    if slot.capacity is not None:
-        document["capacity"] = slot.capacity
-    if slot.read is not None:
-        document["read"] = list(slot.read)
-    if slot.charge:
-        document["charge"] = list(slot.charge)
-    if slot.facet:
-        document["facet"] = slot.facet
-    document["views"] = {
-        name: view
-        if isinstance(view, str)
-        else {"say": view.say, "cues": list(view.cues)}
-        for name, view in slot.views.items()
-    }
-    return document

@@ -1,0 +1,54 @@
+"""Parts of a policy as plain data, in the shape of a policy file."""
+
+from typing import Any
+
+from langchain_memview.core.budget import (
+    OnlineBudget,
+    PreallocatedBudget,
+    StandingBudget,
+)
+from langchain_memview.core.epochs import epochs_document
+from langchain_memview.core.parts import Slot
+
+
+def budget_document(
+    budget: OnlineBudget | PreallocatedBudget | StandingBudget,
+) -> dict[str, Any]:
+    """Return a budget rule as plain data, in the shape of a policy file."""
+    document: dict[str, Any]
+    match budget:
+        case StandingBudget(epochs, threshold, top):
+            return {
+                "mode": "standing",
+                "epochs": epochs_document(epochs),
+                "threshold": str(threshold),
+                "top": top,
+            }
+        case OnlineBudget(granularity):
+            document = {"mode": "online", "k": granularity}
+        case PreallocatedBudget(planned):
+            document = {"mode": "preallocated", "planned": dict(planned)}
+    # Written only where it is chosen: a policy without it keeps its fingerprint.
+    if budget.fallback != "generic":
+        document["fallback"] = budget.fallback
+    return document
+
+
+def slot_document(slot: Slot) -> dict[str, Any]:
+    """Return a slot as plain data, in the shape of a policy file."""
+    document: dict[str, Any] = {"when": list(slot.when)}
+    if slot.capacity is not None:
+        document["capacity"] = slot.capacity
+    if slot.read is not None:
+        document["read"] = list(slot.read)
+    if slot.charge:
+        document["charge"] = list(slot.charge)
+    if slot.facet:
+        document["facet"] = slot.facet
+    document["views"] = {
+        name: view
+        if isinstance(view, str)
+        else {"say": view.say, "cues": list(view.cues)}
+        for name, view in slot.views.items()
+    }
+    return document
