@@ -24,14 +24,12 @@ from langchain_memview.core.backend import Backend
 from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
-from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.names import named, storable
 from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Release, SlotRelease
-from langchain_memview.core.response import randomized_response
 from langchain_memview.core.routing import Router
-from langchain_memview.core.scoring import AdditiveScorer, Scorer
+from langchain_memview.core.scoring import Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.errors import (
     MemoryUnavailableError,
@@ -47,6 +45,7 @@ from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
 from langchain_memview.scorers.weighted import WeightedScorer
 from langchain_memview.standing import Journals, StandingTurn, standing_budget
+from langchain_memview.wiring import build_mechanisms, check_parts
 
 _NO_HISTORY = AugmentedTranscript()
 
@@ -97,53 +96,8 @@ class MemView:
         self.interface = TrustedInterface(
             policy, router or KeywordRouter.of(policy), scorer
         )
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Build every mechanism now: what is wrong is said here, not at a turn.
-
-        Raises:
-            WiringError: Backend or ledger is none, or the scorer's weights are out of
-                range.
-        """
-        if not hasattr(self._backend, "written"):
-            raise WiringError(
-                f"{type(self._backend).__name__} is no backend. InMemoryBackend() and "
-                "ChromaBackend(directory) are two."
-            )
-        if not hasattr(self._ledger, "transact"):
-            raise WiringError(
-                f"{type(self._ledger).__name__} is no ledger. A checkpointer becomes one "
-                "by ledger_from_checkpointer(saver); SqliteLedger(path) is one."
-            )
-        try:
-            self._build()
-        except (ValueError, TypeError) as error:
-            raise WiringError(
-                f"the scorer cannot be used with this policy: {error}. Its private "
-                "weights must be >= 0 with a sum in (0, 1], its public weight >= 0, "
-                "and all of them together at most 1 (Eqs. 5 and 6)."
-            ) from None
-
-    def _build(self) -> None:
-        policy, scorer = self.policy, self.interface.scorer
-        weights = (scorer.relevance_weight, *scorer.support_weights)
-        if min(weights) < 0 or sum(weights) > 1:
-            raise ValueError(f"its weights are {', '.join(map(str, weights))}")
-        if isinstance(scorer, AdditiveScorer) and list(scorer.support_weights) != [1]:
-            raise ValueError("an additive scorer has the one private weight 1")
-        if isinstance(policy.budget, StandingBudget):
-            for facet in policy.facets:
-                if facet.charge_set and len(facet.views) > 1:
-                    randomized_response(
-                        facet.epsilon, len(facet.views), policy.budget.top
-                    )
-            return
-        for slot in policy.slots:
-            if policy.charge_set(slot):
-                epsilon = self.interface.cost(slot).epsilon
-                mechanism = exponential_mechanism(epsilon, self.interface.sensitivity)
-                mechanism.probabilities([0] * len(slot.vocabulary))
+        check_parts(backend, ledger)
+        build_mechanisms(self.interface)
 
     @override
     def __repr__(self) -> str:
