@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from langchain_memview._cli import demo, ledger, policy
+from langchain_memview._cli import bench, demo, ledger, policy
 
 app = typer.Typer(
     name="memview",
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("demo", rich_help_panel="Try")(demo.demo_command)
 app.add_typer(policy.app, name="policy", rich_help_panel="Author")
 app.add_typer(ledger.app, name="ledger", rich_help_panel="Operate")
+app.add_typer(bench.app, name="bench", rich_help_panel="Measure")
 
 
 def _print_version(asked: object) -> None:
