@@ -138,7 +138,7 @@ class TrustedInterface:
             view,
             "selected",
             read_set,
-            charge_set,
+            cost.charge_set,
             cost.epsilon,
             shares=cost.shares,
         )

@@ -170,7 +170,7 @@ class StandingInterface:
         """
         charge_set, epsilon = facet.charge_set, facet.epsilon
         if not journal.ledger().blocked_by(charge_set, epsilon):
-            choice, views = self._choice(facet, prior, read)
+            choice, views = self.choice(facet, prior, read)
 
             def decide(ledger: Ledger) -> list[SlotRelease]:
                 if ledger.blocked_by(charge_set, epsilon):
@@ -195,7 +195,7 @@ class StandingInterface:
             facet.name, GENERIC, "generic", facet.read_set, blocked_by=blocked
         )
 
-    def _choice(
+    def choice(
         self, facet: Facet, prior: Prior, read: Read
     ) -> tuple[Choice, tuple[str, ...]]:
         """Return the randomized response that is due, and the views it is among."""

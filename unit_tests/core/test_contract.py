@@ -201,6 +201,6 @@ def test_an_audit_counts_its_paths_and_names_the_worst(debt_policy):
     assert audit.paths == 9
     # With one-hot scores each release at ε = 2/3 moves the odds by ε/2 on this pair.
     assert audit.log_ratio == pytest.approx(2 / 3, abs=1e-9)
-    assert [query for query, _ in audit.worst.turns] == ["dinner", "dinner"]
+    assert [ask.query for ask, _ in audit.worst.turns] == ["dinner", "dinner"]
     with pytest.raises(ValueError, match="at least one query"):
         audit_transcripts(audited, store, other, queries=[], depth=1)

@@ -1,0 +1,118 @@
+"""A policy audited as a whole: every attribute, on public or on given stores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from langchain_memview.audit.contract import Finding, contract_findings
+from langchain_memview.audit.exact import Audit, Search, asks_of
+from langchain_memview.audit.turns import Turns
+from langchain_memview.audit.witnesses import Pair, public_queries, witness_pairs
+from langchain_memview.core.interface import TrustedInterface
+from langchain_memview.core.policy import Policy
+from langchain_memview.routers.keyword import KeywordRouter
+from langchain_memview.scorers.cue import CueScorer
+from langchain_memview.scorers.weighted import WeightedScorer
+
+
+@dataclass(frozen=True)
+class AttributeAudit:
+    """The worst transcript for one attribute.
+
+    Attributes:
+        attribute: Its name.
+        cap: B_a in nats.
+        audit: The worst transcript of the worst pair of stores.
+        spent: What the ledger had charged to the attribute on it, in nats.
+        pairs: Number of pairs of stores.
+        transcripts: Number of transcripts of all pairs together.
+        holds: Whether no transcript passes e^{B_a}, decided in fractions.
+        within_ledger: Whether the worst one does not pass e^{spent} either.
+    """
+
+    attribute: str
+    cap: Fraction
+    audit: Audit
+    spent: Fraction
+    pairs: int
+    transcripts: int
+    holds: bool
+    within_ledger: bool
+
+
+@dataclass(frozen=True)
+class PolicyAudit:
+    """The audit of a policy.
+
+    Attributes:
+        depth: Number of turns.
+        queries: What the application could ask at every turn.
+        attributes: One audit per attribute that any pair differs in.
+        findings: One finding per condition of the contract.
+    """
+
+    depth: int
+    queries: tuple[str, ...]
+    attributes: tuple[AttributeAudit, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Return whether every cap and every condition held."""
+        return all(a.holds and a.within_ledger for a in self.attributes) and all(
+            finding.holds for finding in self.findings
+        )
+
+
+def interface_of(policy: Policy) -> TrustedInterface:
+    """Return the trusted interface that `MemView` builds from a policy alone."""
+    scorer = WeightedScorer(policy.scorer) if policy.scorer else CueScorer()
+    return TrustedInterface(policy, KeywordRouter.of(policy), scorer)
+
+
+def audit_policy(
+    interface: TrustedInterface,
+    depth: int,
+    queries: Sequence[str] = (),
+    pairs: Sequence[Pair] = (),
+) -> PolicyAudit:
+    """Return the audit of an interface with its policy.
+
+    Args:
+        interface: For example `interface_of(policy)` or `MemView(...).interface`.
+        depth: Number of turns, >= 1.
+        queries: What the application may ask; by default a word of every slot, and
+            all of them together.
+        pairs: Adjacent stores, private; by default those of `witness_pairs`.
+    """
+    policy = interface.policy
+    asked = tuple(queries) or public_queries(policy)
+    chosen = list(pairs) or [
+        pair for name in policy.attributes for pair in witness_pairs(policy, name)
+    ]
+    turns = Turns(interface)
+    found: dict[str, list[Audit]] = {}
+    for pair in chosen:
+        search = Search(turns, pair.store, pair.other, asks_of(turns, asked, depth))
+        found.setdefault(pair.attribute, []).append(search.audit(depth))
+    return PolicyAudit(
+        depth,
+        asked,
+        tuple(_attribute(policy, name, audits) for name, audits in found.items()),
+        contract_findings(interface, chosen, asked, min(depth, 2)),
+    )
+
+
+def _attribute(policy: Policy, name: str, audits: list[Audit]) -> AttributeAudit:
+    worst = max(audits, key=lambda audit: audit.log_ratio)
+    spent = worst.worst.ledger.balances[name].spent
+    return AttributeAudit(
+        name,
+        policy.caps[name],
+        worst,
+        spent,
+        len(audits),
+        sum(audit.paths for audit in audits),
+        all(audit.respects(policy.caps[name]) for audit in audits),
+        worst.respects(spent),
+    )

@@ -1,0 +1,291 @@
+"""The audit accepts the real interface in every mode and rejects each ablation."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_memview.audit.ablations import (
+    ABLATIONS,
+    IncompleteCharge,
+    NoCap,
+    RefreshOnContent,
+)
+from langchain_memview.audit.contract import contract_findings
+from langchain_memview.audit.exact import audit_transcripts, walk
+from langchain_memview.audit.frequencies import frequencies
+from langchain_memview.audit.replaying import replay_account
+from langchain_memview.audit.witnesses import public_queries, witness_pairs
+from langchain_memview.backends import InMemoryBackend
+from langchain_memview.core.budget import (
+    OnlineBudget,
+    PreallocatedBudget,
+    StandingBudget,
+)
+from langchain_memview.core.epochs import TurnEpochs
+from langchain_memview.core.guarantees import log_ratio, respects
+from langchain_memview.core.interface import TrustedInterface
+from langchain_memview.core.policy import Policy, ProtectedAttribute, Slot
+from langchain_memview.core.standing import StandingInterface
+from langchain_memview.core.store import MemoryStore
+from langchain_memview.core.views import View
+from langchain_memview.ledgers import InMemoryLedger
+from langchain_memview.memview import MemView
+from langchain_memview.policies import load_policy
+from langchain_memview.routers.keyword import KeywordRouter
+from langchain_memview.scorers import CueScorer, PositionScorer
+from langchain_memview.testing.strategies import adjacent_pairs
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "meal_policy.yaml"
+VIEWS = {"generic": "Any.", "a": View("A.", ["amber"]), "b": View("B.", ["birch"])}
+BUDGETS = {
+    "online": OnlineBudget(2),
+    "latest": OnlineBudget(1, "latest"),
+    "posterior": OnlineBudget(2, "posterior"),
+    "preallocated": PreallocatedBudget({"one": 2, "two": 2}),
+    "standing": StandingBudget(),
+    "epochs": StandingBudget(TurnEpochs(1, 2)),
+    "top two": StandingBudget(top=2),
+}
+
+
+def policy(budget, cap=1):
+    """Two slots, two attributes, both charged by the first slot."""
+    return Policy(
+        "audited",
+        {"one": ProtectedAttribute([1], cap), "two": ProtectedAttribute([1, 2], 1)},
+        [
+            Slot("food", when=["food"], views=VIEWS, capacity=1),
+            Slot("money", when=["money"], views=VIEWS, capacity=1),
+        ],
+        budget,
+    )
+
+
+def interface(used, kind=TrustedInterface, scorer=None):
+    return kind(used, KeywordRouter.of(used), scorer or CueScorer())
+
+
+def pairs_of(used):
+    return [pair for name in used.attributes for pair in witness_pairs(used, name)]
+
+
+def audits(audited, used, depth):
+    queries = public_queries(used)
+    return [
+        (
+            pair.attribute,
+            audit_transcripts(
+                audited, pair.store, pair.other, queries=queries, depth=depth
+            ),
+        )
+        for pair in pairs_of(used)
+    ]
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+def test_the_real_interface_is_accepted_in_every_mode(budget):
+    used = policy(budget)
+    audited, depth = interface(used), 2 if budget == BUDGETS["epochs"] else 3
+    for attribute, audit in audits(audited, used, depth):
+        assert audit.respects(used.caps[attribute])
+        assert audit.respects(audit.worst.ledger.balances[attribute].spent)
+    for finding in contract_findings(
+        audited, pairs_of(used), public_queries(used), depth
+    ):
+        assert finding.holds, finding
+
+
+@pytest.mark.parametrize(("kind", "condition"), ABLATIONS.items())
+def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, condition):
+    # The ledger of `one` has room, so a charge that is left out of `two` shows.
+    used = policy(OnlineBudget(1), cap=9)
+    audited = interface(used, kind)
+    findings = contract_findings(audited, pairs_of(used), public_queries(used), 3)
+    assert condition in {f.condition for f in findings if not f.holds}
+    rejected = [
+        audit
+        for attribute, audit in audits(audited, used, 3)
+        if not audit.respects(used.caps[attribute])
+    ]
+    ratio = max(audit.log_ratio for audit in rejected)
+    if kind in (IncompleteCharge, NoCap):
+        # Each of up to six selections at ε = 1 moves the odds by a half.
+        assert ratio == pytest.approx({IncompleteCharge: 2, NoCap: 3}[kind])
+    else:
+        assert ratio == math.inf
+
+
+def test_the_real_interface_passes_where_its_ablations_are_rejected():
+    used = policy(OnlineBudget(1), cap=9)
+    for attribute, audit in audits(interface(used), used, 3):
+        assert audit.respects(used.caps[attribute])
+
+
+def test_a_refresh_when_content_changes_would_be_an_infinite_loss():
+    used = policy(StandingBudget())
+    same = MemoryStore(("amber", ""))
+    changed = MemoryStore(("birch", ""))
+    stays, changes = [same, same], [same, changed]
+    real = interface(used)
+    queries = ["food"]
+    honest = audit_transcripts(real, stays, changes, queries=queries, depth=2)
+    assert honest.log_ratio == 0
+    refreshed = RefreshOnContent(real)
+    audit = audit_transcripts(refreshed, stays, changes, queries=queries, depth=2)
+    assert audit.log_ratio == math.inf
+
+
+def test_standing_on_one_facet_is_tight():
+    used = policy(StandingBudget())
+    used = replace(
+        used, slots=[replace(slot, facet="all") for slot in used.slots], layout=None
+    )
+    found = max(
+        (audit for _, audit in audits(interface(used), used, 2)),
+        key=lambda audit: audit.log_ratio,
+    )
+    assert found.log_ratio == pytest.approx(1, abs=1e-9)
+    assert found.respects(Fraction(1))
+    assert not found.respects(Fraction(999, 1000))
+
+
+@given(adjacent_pairs(), st.integers(0, 2))
+@settings(max_examples=25, deadline=None)
+def test_the_search_finds_the_worst_of_all_walked_transcripts(pair, depth):
+    audited = interface(pair.policy)
+    queries = ("food", "money and rest")
+    audit = audit_transcripts(
+        audited, pair.store, pair.other, queries=queries, depth=depth
+    )
+    walked = list(walk(audited, pair.store, pair.other, queries, depth))
+    ratios = [abs(log_ratio(path.likelihood, path.other)) for path in walked]
+    assert audit.log_ratio == pytest.approx(max(ratios))
+    assert audit.paths == len(walked)
+
+
+def test_a_router_that_uses_the_history_is_walked_with_its_history():
+    used = policy(OnlineBudget(3))
+    keywords = KeywordRouter.of(used)
+
+    class Once:
+        def active_slots(self, query, history):
+            before = {name for turn in history.turns for name in turn.views}
+            return set(keywords.active_slots(query, history)) - before
+
+    audited = TrustedInterface(used, Once(), CueScorer())
+    store, other = MemoryStore(("amber", "")), MemoryStore(("", "birch"))
+    audit = audit_transcripts(audited, store, other, queries=["food"], depth=3)
+    ratios = [
+        abs(log_ratio(path.likelihood, path.other))
+        for path in walk(audited, store, other, ["food"], 3)
+    ]
+    assert audit.log_ratio == pytest.approx(max(ratios))
+
+
+def test_the_witnesses_of_the_example_are_adjacent_and_public():
+    used = load_policy(EXAMPLE)
+    texts = EXAMPLE.read_text("utf-8")
+    for name, group in used.groups.items():
+        pairs = list(witness_pairs(used, name))
+        assert len(pairs) >= 6
+        for pair in pairs:
+            for position, (mine, yours) in enumerate(
+                zip(pair.store.contents, pair.other.contents, strict=True), 1
+            ):
+                assert mine == yours or position in group
+                assert all(word in texts for word in (mine + " " + yours).split())
+
+
+# -- one recorded path ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+def test_a_recorded_account_never_passes_what_it_was_charged(budget):
+    used = policy(budget)
+    memory = {1: "amber", 2: "birch"}
+    memview = MemView(used, InMemoryBackend({"ana": memory}), ledger=InMemoryLedger())
+    for number in range(4):
+        memview.turn(
+            "food money", subject="ana", audience="app", operation=f"t{number}"
+        )
+    store = MemoryStore.of(2, memory)
+    for other in ({}, {1: "birch"}, {1: "amber", 2: "amber"}, memory):
+        replayed = replay_account(
+            memview.interface,
+            memview.history("ana"),
+            store,
+            MemoryStore.of(2, other),
+        )
+        assert replayed.holds
+        assert abs(replayed.log_ratio) <= float(replayed.bound) + 1e-12
+        assert replayed.draws == sum(
+            slot.outcome == "selected"
+            for record in memview.history("ana")
+            for slot in record.slots
+        )
+    assert replayed.log_ratio == replayed.bound == 0
+    spent = memview.balances("ana")["two"].spent
+    assert (
+        replay_account(
+            memview.interface, memview.history("ana"), store, MemoryStore(("", ""))
+        ).bound
+        <= 2 * spent
+    )
+
+
+def test_an_account_of_another_policy_is_refused():
+    used = policy(OnlineBudget(2))
+    memview = MemView(used, InMemoryBackend(), ledger=InMemoryLedger())
+    memview.turn("food", subject="ana", audience="app", operation="t1")
+    money = replace(used.slots[1], capacity=None, read=None)
+    fewer = replace(used, slots=[money], layout={1: "money", 2: "money"})
+    with pytest.raises(ValueError, match="under the policy that released it"):
+        replay_account(
+            interface(fewer),
+            memview.history("ana"),
+            MemoryStore(("", "")),
+            MemoryStore(("", "")),
+        )
+
+
+def test_additive_charges_are_audited_like_all_others():
+    used = policy(OnlineBudget(1))
+    audited = interface(used, scorer=PositionScorer())
+    for pair in pairs_of(used):
+        audit = audit_transcripts(
+            audited, pair.store, pair.other, queries=public_queries(used), depth=3
+        )
+        spent = audit.worst.ledger.balances[pair.attribute].spent
+        p, q = audit.worst.likelihood, audit.worst.other
+        assert respects(p, q, spent)
+        assert respects(q, p, spent)
+    assert StandingInterface(interface(policy(StandingBudget()))).trusted.policy
+
+
+@pytest.mark.parametrize("budget", [OnlineBudget(2), StandingBudget()])
+def test_seeded_draws_of_public_stores_follow_their_law(budget):
+    # Five standard errors on six views: a false alarm has probability below 1e-5, and
+    # the coins are seeded, so it does not flicker.
+    used = policy(budget)
+    store = MemoryStore(("amber", "birch"))
+    found = frequencies(interface(used), "food money", store)
+    assert len(found) == 6
+    assert sum(one.law for one in found) == pytest.approx(2)
+    assert all(abs(one.drawn - one.law) <= one.error for one in found)
+
+
+def test_draws_of_another_law_are_noticed():
+    used = policy(OnlineBudget(2))
+    sharp = interface(policy(OnlineBudget(1)))
+    store = MemoryStore(("amber", "birch"))
+    law = {(f.slot, f.view): f for f in frequencies(interface(used), "food", store)}
+    found = frequencies(sharp, "food", store)
+    assert any(
+        abs(f.drawn - law[f.slot, f.view].law) > law[f.slot, f.view].error
+        for f in found
+    )
