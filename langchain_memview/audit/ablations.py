@@ -10,13 +10,14 @@ from fractions import Fraction
 
 from typing_extensions import override
 
+from langchain_memview.audit.policy import audit_policy, interface_of
 from langchain_memview.core.accounts import Decide
 from langchain_memview.core.cost import Cost
 from langchain_memview.core.facets import Facet
 from langchain_memview.core.fallback import Released, nothing_before
 from langchain_memview.core.interface import Recorded, TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
-from langchain_memview.core.policy import Slot
+from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.standing import Journal, Read, StandingInterface
 from langchain_memview.core.transcript import AugmentedTranscript
@@ -171,3 +172,35 @@ ABLATIONS: Mapping[type[TrustedInterface], str] = {
     ScoreChannel: "C6",
 }
 """Ablation to the condition that it breaks; each is built like the real interface."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the audit says of an ablation.
+
+    Attributes:
+        broken: The conditions that were found broken.
+        log_ratio: The largest log ratio of any attribute, in nats.
+        cap: The cap of that attribute.
+        rejected: Whether a cap was passed or a condition was broken.
+    """
+
+    broken: tuple[str, ...]
+    log_ratio: float
+    cap: Fraction
+    rejected: bool
+
+
+def verdict(policy: Policy, kind: type[TrustedInterface], depth: int) -> Verdict:
+    """Return what the audit of a policy says of an ablation of its interface.
+
+    Args:
+        policy: The policy; its budget has several releases.
+        kind: One of `ABLATIONS`.
+        depth: Number of turns.
+    """
+    real = interface_of(policy)
+    audit = audit_policy(kind(policy, real.router, real.scorer), depth)
+    worst = max(audit.attributes, key=lambda one: one.audit.log_ratio)
+    broken = tuple(f.condition for f in audit.findings if not f.holds)
+    return Verdict(broken, worst.audit.log_ratio, worst.cap, not audit.holds)

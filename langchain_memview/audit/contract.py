@@ -42,6 +42,40 @@ class Finding:
     text: str
 
 
+class Contract:
+    """Collects where a policy's conditions were broken.
+
+    Args:
+        policy: The policy of the interface.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._broken: dict[str, str] = {}
+
+    def look(self, pair: Pair, visits: Iterable[Visit]) -> None:
+        """Check what the turns did in the visited states.
+
+        Args:
+            pair: The two stores. Private.
+            visits: What a search met with them. Private.
+        """
+        for visit in visits:
+            for condition, text in _broken(self._policy, pair.attribute, visit):
+                self._broken.setdefault(condition, text)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return a finding for each condition."""
+        return tuple(
+            Finding(
+                condition,
+                condition not in self._broken,
+                self._broken.get(condition, says),
+            )
+            for condition, says in CONDITIONS.items()
+        )
+
+
 def contract_findings(
     interface: Interface, pairs: Iterable[Pair], queries: Iterable[str], depth: int
 ) -> tuple[Finding, ...]:
@@ -53,25 +87,17 @@ def contract_findings(
         queries: What the application may ask.
         depth: Number of turns.
     """
-    turns, broken = Turns(interface), dict[str, str]()
-    asks = asks_of(turns, tuple(queries), depth)
+    turns = Turns(interface)
+    contract, asks = Contract(turns.policy), asks_of(turns, tuple(queries), depth)
     for pair in pairs:
         search = Search(turns, pair.store, pair.other, asks)
         search.audit(depth)
-        for visit in search.visits:
-            for condition, text in _broken(turns.policy, pair.attribute, visit):
-                broken.setdefault(condition, text)
-    return tuple(
-        Finding(condition, condition not in broken, broken.get(condition, says))
-        for condition, says in CONDITIONS.items()
-    )
+        contract.look(pair, search.visits)
+    return contract.findings()
 
 
 def _broken(policy: Policy, attribute: str, visit: Visit) -> Iterator[tuple[str, str]]:
     where = f"asked {visit.ask.query!r}"
-    for name, balance in visit.state.ledger.balances.items():
-        if balance.spent > balance.cap:
-            yield "C5", f"{name} has spent {balance.spent} of {balance.cap}"
     for step in {**visit.mine, **visit.yours}:
         if _possible(visit, step):
             yield from _of_step(policy, attribute, visit, step)
@@ -90,6 +116,10 @@ def _of_step(
     where = f"asked {visit.ask.query!r}"
     for slot in _releases(step):
         yield from _selection(policy, slot, where)
+    after = visit.state.then(visit.ask, step).ledger
+    for name, balance in after.balances.items():
+        if balance.spent > balance.cap:
+            yield "C5", f"{where}, {name} has spent {balance.spent} of {balance.cap}"
     bound = _bound(policy, attribute, step)
     p, q = visit.mine.get(step, Fraction(0)), visit.yours.get(step, Fraction(0))
     if not (respects(p, q, bound) and respects(q, p, bound)):

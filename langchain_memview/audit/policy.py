@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from langchain_memview.audit.contract import Finding, contract_findings
+from langchain_memview.audit.contract import Contract, Finding
 from langchain_memview.audit.exact import Audit, Search, asks_of
 from langchain_memview.audit.turns import Turns
 from langchain_memview.audit.witnesses import Pair, public_queries, witness_pairs
 from langchain_memview.core.interface import TrustedInterface
+from langchain_memview.core.names import EVERYTHING
 from langchain_memview.core.policy import Policy
+from langchain_memview.core.store import MemoryStore, are_adjacent
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
 from langchain_memview.scorers.weighted import WeightedScorer
@@ -90,17 +92,44 @@ def audit_policy(
     chosen = list(pairs) or [
         pair for name in policy.attributes for pair in witness_pairs(policy, name)
     ]
-    turns = Turns(interface)
+    turns, contract = Turns(interface), Contract(policy)
     found: dict[str, list[Audit]] = {}
     for pair in chosen:
         search = Search(turns, pair.store, pair.other, asks_of(turns, asked, depth))
         found.setdefault(pair.attribute, []).append(search.audit(depth))
+        contract.look(pair, search.visits)
     return PolicyAudit(
         depth,
         asked,
         tuple(_attribute(policy, name, audits) for name, audits in found.items()),
-        contract_findings(interface, chosen, asked, min(depth, 2)),
+        contract.findings(),
     )
+
+
+def given_pairs(policy: Policy, store: MemoryStore, other: MemoryStore) -> list[Pair]:
+    """Return an operator's two stores as a pair for each attribute they differ within.
+
+    Raises:
+        ValueError: They are equal, have other positions than the layout, or differ
+            beyond the group of every single attribute. No content is in the message.
+    """
+    if len(store.contents) != len(policy.positions) or len(other.contents) != len(
+        policy.positions
+    ):
+        raise ValueError(f"a store has {len(policy.positions)} positions here")
+    if store == other:
+        raise ValueError("the two stores are equal, so there is nothing to compare")
+    pairs = [
+        Pair(name, store, other)
+        for name, group in policy.groups.items()
+        if are_adjacent(store, other, group)
+    ]
+    if not pairs:
+        raise ValueError(
+            "the two stores differ beyond the group of any one attribute; an attribute "
+            f"named {EVERYTHING!r} would cover every difference"
+        )
+    return pairs
 
 
 def _attribute(policy: Policy, name: str, audits: list[Audit]) -> AttributeAudit:
