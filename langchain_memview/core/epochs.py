@@ -109,15 +109,17 @@ class SubjectEpochs:
 
 def epochs_document(epochs: Epochs) -> str | dict[str, Any]:
     """Return a schedule as plain data, in the shape of a policy file."""
+    document: str | dict[str, Any] = f"a {type(epochs).__name__}"
     match epochs:
+        case OneEpoch():
+            document = "never"
         case TurnEpochs(turns, planned):
-            return {"turns": turns, "planned": planned}
+            document = {"turns": turns, "planned": planned}
         case CalendarEpochs(days, start, planned):
-            return {"days": days, "start": start.isoformat(), "planned": planned}
+            document = {"days": days, "start": start.isoformat(), "planned": planned}
         case SubjectEpochs(planned):
-            return {"renewals": planned - 1}
-        case _:
-            return "never"
+            document = {"renewals": planned - 1}
+    return document
 
 
 def epochs_of(document: object) -> Epochs | None:

@@ -143,7 +143,9 @@ class StandingInterface:
             return SlotRelease(slot.name, only, "uncharged")
         key = facet.key(epoch(facet))
         known = journal.known(key)
-        drawn = known or self._drawn(facet, key, prior, read, journal)
+        # Slots of one facet may name their views in different orders.
+        weights = prior and [prior[views.index(name)] for name in facet.views]
+        drawn = known or self._drawn(facet, key, weights, read, journal)
         # An id that a later policy no longer has stands for nothing.
         found = drawn.view if drawn.view in views else slot.generic.name
         if drawn.outcome != "generic":

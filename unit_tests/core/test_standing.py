@@ -32,6 +32,7 @@ from langchain_memview.core.policy import Policy, ProtectedAttribute, Slot
 from langchain_memview.core.standing import StandingInterface, likelier
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.core.views import View
+from langchain_memview.errors import PolicyError
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
 from langchain_memview.testing.strategies import epsilons
@@ -431,3 +432,70 @@ def test_every_epoch_is_a_release_of_its_own_and_together_they_fit_the_cap(
     assert len(book.choices) == planned
     assert book.account.balances["debt"].spent <= 2
     assert 2 - book.account.balances["debt"].spent < Fraction(planned, 10**9)
+
+
+def test_slots_of_a_facet_may_name_their_views_in_any_order():
+    backwards = dict(reversed(FIVE.items()))
+    used = Policy(
+        "order",
+        {"debt": ProtectedAttribute([1, 2], 2)},
+        [
+            Slot("food", when=["food"], views=FIVE, capacity=1, facet="taste"),
+            Slot("money", when=["money"], views=backwards, capacity=1, facet="taste"),
+        ],
+        StandingBudget(),
+    )
+
+    class Only(CueScorer):
+        def prior(self, query, slot):
+            return [int(name in ("b", "c")) for name in slot.vocabulary]
+
+    book = Book(used.caps, draws=[0])
+    (shown,) = turn(used, book, "money", {2: "wordc"}, scorer=Only())
+    law = book.choices[0].probabilities()
+    assert len(law) == 2
+    assert law[1] > law[0]  # of b and c, in the order of the facet, c is supported
+    assert shown.view == "b"
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"epochs": None}, "MV409"),
+        ({"epochs": 3}, "MV409"),
+        ({"epochs": TurnEpochs(turns=0, planned=2)}, "MV409"),
+        ({"epochs": SubjectEpochs(planned=1)}, "MV409"),
+        ({"epochs": TurnEpochs(turns=1, planned=10**12)}, "MV408"),
+        ({"threshold": math.nan}, "MV411"),
+        ({"threshold": 1.5}, "MV411"),
+        ({"top": True}, "MV412"),
+        ({"top": 5}, "MV412"),
+    ],
+)
+def test_a_standing_budget_that_is_none_is_refused_in_python_as_in_a_file(more, code):
+    with pytest.raises(PolicyError, match=code):
+        policy(["food"], budget=StandingBudget(**more))
+
+
+def test_facets_are_names_and_share_view_names():
+    with pytest.raises(PolicyError, match="MV110"):
+        policy(["food"], facet=3)
+    other = {"generic": "Any.", "z": "Z."}
+    slots = [
+        Slot("food", views=FIVE, capacity=1, facet="taste"),
+        Slot("money", views=other, capacity=1, facet="taste"),
+    ]
+    attributes = {"debt": ProtectedAttribute([1], 2)}
+    with pytest.raises(PolicyError, match="only one of them has a, b, c, d, z"):
+        Policy("p", attributes, slots, StandingBudget())
+
+
+def test_the_whole_memory_is_an_attribute_without_positions_of_its_own():
+    everything = {"*": ProtectedAttribute([], 1), "debt": ProtectedAttribute([1], 2)}
+    slots = [Slot(name, views=FIVE, capacity=1) for name in ("food", "money")]
+    used = Policy("p", everything, slots, StandingBudget())
+    assert used.groups["*"] == {1, 2}
+    assert [facet.epsilon for facet in used.facets] == [Fraction(1, 2)] * 2
+    assert used == Policy("p", used.attributes, used.slots, used.budget)
+    with pytest.raises(PolicyError, match="MV309"):
+        Policy("p", {"*": ProtectedAttribute([1], 1)}, slots, StandingBudget())

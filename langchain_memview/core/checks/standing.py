@@ -54,9 +54,10 @@ def check_standing(budget: Mapping[Any, Any], readable: Draft) -> Iterator[Probl
 def _facets(readable: Draft, top: object) -> Iterator[Problem]:
     for name, slots in readable.facets.items():
         first, *others = slots
-        path = ("slots", first.name)
-        if isinstance(first.fields.get("facet"), str):
-            yield from name_problems((*path, "facet"), name)
+        for slot in slots:
+            if slot.fields.get("facet") is not None:
+                where = ("slots", slot.name, "facet")
+                yield from name_problems(where, slot.fields["facet"])
         ids = set(mapping(first.fields.get("views")))
         for slot in others:
             theirs = set(mapping(slot.fields.get("views")))
