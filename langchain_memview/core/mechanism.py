@@ -21,6 +21,10 @@ for scores that move by at most Δ
 with δ = 10**-49 (Appendix B.2, case 3, with the rounding added). The constructor
 proves in rational numbers that the right side is at most e^ε and refuses otherwise.
 
+Where it is tight. e^ε is approached where one view's score rises by Δ, all others fall
+by Δ and that view had almost no weight before: many views, or a small prior. For
+one-hot scores over the whole range the loss is ε/2 only.
+
 References:
     McSherry and Talwar (2007), Mechanism Design via Differential Privacy.
     Ilvento (2020), Implementing the Exponential Mechanism with Base-2 DP.
