@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from typing_extensions import override
@@ -56,6 +57,15 @@ class Step:
     shown: Released
     recorded: tuple[tuple[str, SlotRelease], ...] = ()
 
+    @override
+    def __hash__(self) -> int:
+        """Return a hash that agrees with equality, computed once."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.shown, self.recorded))
+
 
 @dataclass(frozen=True)
 class State:
@@ -73,6 +83,12 @@ class State:
     records: Mapping[str, SlotRelease] = field(default_factory=dict)
     history: AugmentedTranscript = field(default_factory=AugmentedTranscript)
     past: Released = ()
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """Return a value that is equal for states with equal ledgers and records."""
+        amounts = (b.spent.as_integer_ratio() for b in self.ledger.balances.values())
+        return tuple(amounts), frozenset(self.records.items())
 
     def then(self, ask: Ask, step: Step) -> "State":
         """Return the state after a turn; nothing but the turn's step decides it."""
@@ -139,9 +155,8 @@ class Turns:
             history = tuple(
                 (turn.query, tuple(turn.views.items())) for turn in state.history.turns
             )
-        spent_ = tuple(balance.spent for balance in state.ledger.balances.values())
         past = () if self.policy.fallback == "generic" else state.past
-        return spent_, frozenset(state.records.items()), history, past
+        return *state.key, history, past
 
     def law(self, store: MemoryStore, ask: Ask, state: State) -> Law:
         """Return every possible step of a turn with its exact probability.

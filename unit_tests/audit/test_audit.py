@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from langchain_memview.audit.ablations import (
     ABLATIONS,
@@ -27,6 +28,7 @@ from langchain_memview.core.budget import (
     StandingBudget,
 )
 from langchain_memview.core.epochs import TurnEpochs
+from langchain_memview.core.fallback import nothing_before
 from langchain_memview.core.guarantees import log_ratio, respects
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.policy import Policy, ProtectedAttribute, Slot
@@ -118,6 +120,39 @@ def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, condit
         assert ratio == pytest.approx({IncompleteCharge: 2, NoCap: 3}[kind])
     else:
         assert ratio == math.inf
+
+
+def test_a_release_that_is_called_uncharged_is_a_charge_left_out():
+    class Unpaid(TrustedInterface):
+        """Charges nothing at all, and says so."""
+
+        @override
+        def turn(self, query, history, read, transact, released=nothing_before):
+            def unpaid(decide):
+                return transact(
+                    lambda ledger: [
+                        replace(slot, outcome="uncharged", charged=(), epsilon=0)
+                        for slot in decide(ledger)
+                    ]
+                )
+
+            return super().turn(query, history, read, unpaid, released)
+
+    used = policy(OnlineBudget(1), cap=9)
+    audited = interface(used, Unpaid)
+    findings = contract_findings(audited, pairs_of(used), public_queries(used), 1)
+    assert {f.condition for f in findings if not f.holds} >= {"C2", "C3"}
+    assert "does not charge" in next(f.text for f in findings if f.condition == "C2")
+
+
+def test_a_slot_of_one_view_says_nothing_and_owes_nothing():
+    used = policy(OnlineBudget(1))
+    silent = replace(used.slots[0], views={"generic": "Any."})
+    used = replace(used, slots=[silent, used.slots[1]])
+    findings = contract_findings(
+        interface(used), pairs_of(used), public_queries(used), 2
+    )
+    assert all(finding.holds for finding in findings)
 
 
 def test_the_real_interface_passes_where_its_ablations_are_rejected():
