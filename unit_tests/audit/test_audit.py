@@ -31,6 +31,7 @@ from langchain_memview.core.epochs import TurnEpochs
 from langchain_memview.core.fallback import nothing_before
 from langchain_memview.core.guarantees import log_ratio, respects
 from langchain_memview.core.interface import TrustedInterface
+from langchain_memview.core.mechanism import ExponentialMechanism
 from langchain_memview.core.policy import Policy, ProtectedAttribute, Slot
 from langchain_memview.core.standing import StandingInterface
 from langchain_memview.core.store import MemoryStore
@@ -116,8 +117,12 @@ def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, condit
     ]
     ratio = max(audit.log_ratio for audit in rejected)
     if kind in (IncompleteCharge, NoCap):
-        # Each of up to six selections at ε = 1 moves the odds by a half.
-        assert ratio == pytest.approx({IncompleteCharge: 2, NoCap: 3}[kind])
+        # One store supports no view, the other both, in each of four or six selections
+        # at ε = 1.
+        e = math.exp(0.5)
+        single = math.log(e * (1 + 2 * e) / (e + 2))
+        times = {IncompleteCharge: 4, NoCap: 6}[kind]
+        assert ratio == pytest.approx(times * single)
     else:
         assert ratio == math.inf
 
@@ -234,6 +239,39 @@ def test_the_witnesses_of_the_example_are_adjacent_and_public():
             ):
                 assert mine == yours or position in group
                 assert all(word in texts for word in (mine + " " + yours).split())
+
+
+def test_the_witnesses_have_the_largest_ratio_of_a_single_draw():
+    used = replace(
+        policy(OnlineBudget(1)), attributes={"one": ProtectedAttribute([1], 1)}
+    )
+    found = max(
+        audit_transcripts(
+            interface(used), pair.store, pair.other, queries=["food"], depth=1
+        ).log_ratio
+        for pair in witness_pairs(used, "one")
+    )
+    # By hand: all scores that cues can give to three views, against all others.
+    scores = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)]
+    law = {u: ExponentialMechanism(1, 1).probabilities(u) for u in scores}
+    best = max(
+        log_ratio(law[u][v], law[w][v]) for u in law for w in law for v in (0, 1, 2)
+    )
+    assert found == pytest.approx(best)
+
+
+def test_many_slots_are_asked_for_in_several_joint_queries():
+    slots = [
+        Slot(f"s{i}", when=[f"word{i}"], views=VIEWS, capacity=1) for i in range(12)
+    ]
+    slots[0] = replace(slots[0], views={"generic": "Any."})
+    slots[1] = replace(slots[1], when=[])
+    used = Policy("many", {"a": ProtectedAttribute([3], 1)}, slots, OnlineBudget(2))
+    queries = public_queries(used)
+    joint = [query.split() for query in queries if " " in query]
+    assert len(queries) == 11 + len(joint)
+    assert sorted(word for words in joint for word in words) == sorted(queries[:11])
+    assert [len(words) for words in joint] == [6, 5]
 
 
 # -- one recorded path ------------------------------------------------------------------
