@@ -32,7 +32,7 @@ def audit_command(  # noqa: PLR0913 - one for every option
         Path | None, typer.Option(help="The store that it is compared with.")
     ] = None,
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Audit the policy with faults instead.")
+        bool, typer.Option("--ablations", help="Audit the policy with each fault.")
     ] = False,
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page.")
@@ -159,13 +159,8 @@ def _print(policy: "Policy", audit: "PolicyAudit") -> None:
 
 
 def _print_ablations(policy: "Policy", depth: int) -> None:
-    from langchain_memview.audit.ablations import ABLATIONS, verdict
-    from langchain_memview.core.budget import StandingBudget
+    from langchain_memview.audit.ablations import ablations_of, verdict
 
-    if isinstance(policy.budget, StandingBudget):
-        raise typer.BadParameter(
-            "the faults are those of the online and preallocated modes"
-        )
     made = table(
         ("Ablation", "left"),
         ("Breaks", "left"),
@@ -174,12 +169,12 @@ def _print_ablations(policy: "Policy", depth: int) -> None:
         ("Cap", "right"),
         ("Verdict", "left"),
     )
-    for kind, condition in ABLATIONS.items():
+    for kind in ablations_of(policy):
         found = verdict(policy, kind, depth)
         ratio = "∞" if math.isinf(found.log_ratio) else f"{found.log_ratio:.4f}"
         made.add_row(
-            *(kind.__name__, condition, ", ".join(found.broken) or "nothing", ratio),
-            f"{float(found.cap):.4f}",
+            *(kind.__name__, kind.breaks),
+            *(", ".join(found.broken) or "nothing", ratio, f"{float(found.cap):.4f}"),
             "rejected" if found.rejected else "not noticed",
         )
     print_table(console(), f"{policy.name} with faults, {depth} turns", made)

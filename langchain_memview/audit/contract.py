@@ -67,7 +67,7 @@ class Contract:
             found = (
                 *mine.broken,
                 *yours.broken,
-                *_compared(mine, yours),
+                *mine.compared(yours),
                 *self._ratios(pair, visit),
             )
             for condition, text in found:
@@ -92,8 +92,9 @@ class Contract:
         return self._facts[id(law)][1]
 
     def _ratios(self, pair: Pair, visit: Visit) -> Iterator[tuple[str, str]]:
-        for step in {**visit.mine, **visit.yours}:
-            p, q = visit.mine.get(step, Fraction(0)), visit.yours.get(step, Fraction(0))
+        # A step that one of the laws does not know at all breaks another condition.
+        for step in visit.mine.keys() & visit.yours.keys():
+            p, q = visit.mine[step], visit.yours[step]
             if p == q:
                 continue
             ratio = max(p / q, q / p) if p and q else math.inf
@@ -123,15 +124,6 @@ def contract_findings(
         search.audit(depth)
         contract.look(pair, search.visits)
     return contract.findings()
-
-
-def _compared(mine: Facts, yours: Facts) -> Iterator[tuple[str, str]]:
-    if mine.views != yours.views:
-        yield "C1", "the views that can be released depend on the memory"
-    if mine.courses != yours.courses:
-        yield "C4", "the course of the turn depends on the memory"
-    if mine.undrawn != yours.undrawn:
-        yield "C6", "something that was not drawn depends on the memory"
 
 
 def _bound(policy: Policy, attribute: str, step: Step) -> Fraction:

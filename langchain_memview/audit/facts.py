@@ -24,16 +24,32 @@ class Facts:
     """What can happen under a law. Private, as the law is.
 
     Attributes:
-        views: The views that can be drawn.
-        courses: All of its steps but the views.
-        undrawn: What its steps show that was not drawn.
+        courses: What can happen, but the views.
+        offered: Course to the views among which its draws choose.
+        rest: Course and drawn views to all else that such steps show.
         broken: What is wrong with it whatever it is compared with.
     """
 
-    views: frozenset[object]
     courses: frozenset[object]
-    undrawn: frozenset[object]
+    offered: dict[object, set[object]]
+    rest: dict[tuple[object, object], set[object]]
     broken: tuple[Broken, ...]
+
+    def compared(self, other: "Facts") -> Iterator[Broken]:
+        """Yield what differs between two laws that should be alike but in numbers.
+
+        A step that is unknown to one of them is met by exactly one condition: its
+        course is unknown (C4), or its drawn views are in this course (C1), or all else
+        is for these views (C6).
+        """
+        if self.courses != other.courses:
+            yield "C4", "the course of the turn depends on the memory"
+        for course in self.offered.keys() & other.offered.keys():
+            if self.offered[course] != other.offered[course]:
+                yield "C1", "the views that can be released depend on the memory"
+        for key in self.rest.keys() & other.rest.keys():
+            if self.rest[key] != other.rest[key]:
+                yield "C6", "something that was not drawn depends on the memory"
 
 
 def facts(policy: Policy, visit: Visit, law: Law) -> Facts:
@@ -44,18 +60,18 @@ def facts(policy: Policy, visit: Visit, law: Law) -> Facts:
         visit: Where the law was met.
         law: One of the visit's two laws.
     """
-    steps = [step for step, chance in law.items() if chance]
-    broken = [
-        found
-        for step in steps
-        for found in (*_selections(policy, step), *_overdrawn(visit, step))
-    ]
-    return Facts(
-        frozenset(map(_views, steps)),
-        frozenset(map(_course, steps)),
-        frozenset(map(_undrawn, steps)),
-        tuple(dict.fromkeys(broken)),
-    )
+    offered: dict[object, set[object]] = {}
+    rest: dict[tuple[object, object], set[object]] = {}
+    broken: list[Broken] = []
+    # What is offered and never drawn is in the law too, with probability 0.
+    for step, chance in law.items():
+        course, views = _course(step), _drawn(step)
+        offered.setdefault(course, set()).add(views)
+        rest.setdefault((course, views), set()).add(_rest(step))
+        if chance:
+            broken += [*_selections(policy, step), *_overdrawn(visit, step)]
+    courses = frozenset(_course(step) for step, chance in law.items() if chance)
+    return Facts(courses, offered, rest, tuple(dict.fromkeys(broken)))
 
 
 def _selections(policy: Policy, step: Step) -> Iterator[Broken]:
@@ -79,7 +95,7 @@ def _overdrawn(visit: Visit, step: Step) -> Iterator[Broken]:
             yield "C5", f"{name} has spent {balance.spent} of {balance.cap}"
 
 
-def _views(step: Step) -> object:
+def _drawn(step: Step) -> object:
     """Return the views that were drawn."""
     drawn = [slot for _, slot in step.recorded] or list(step.shown)
     return tuple((s.slot, s.view) for s in drawn if s.outcome == "selected")
@@ -95,12 +111,11 @@ def _public(slot: SlotRelease) -> tuple[object, ...]:
     return tuple(getattr(slot, name) for name in _BASE if name != "view")
 
 
-def _undrawn(step: Step) -> object:
-    """Return the views that were not drawn, and every field that a release has not."""
+def _rest(step: Step) -> object:
+    """Return every view, and every field that a release does not have."""
     return tuple(
         (
-            slot.slot,
-            None if slot.outcome in ("selected", "standing") else slot.view,
+            slot.view,
             tuple(sorted((k, v) for k, v in vars(slot).items() if k not in _BASE)),
         )
         for slot in step.shown

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from langchain_memview.audit.contract import Contract, Finding
 from langchain_memview.audit.exact import Audit, Search, asks_of
-from langchain_memview.audit.turns import Turns
+from langchain_memview.audit.turns import Interface, Turns
 from langchain_memview.audit.witnesses import Pair, public_queries, witness_pairs
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.names import EVERYTHING
@@ -73,7 +73,7 @@ def interface_of(policy: Policy) -> TrustedInterface:
 
 
 def audit_policy(
-    interface: TrustedInterface,
+    interface: Interface,
     depth: int,
     queries: Sequence[str] = (),
     pairs: Sequence[Pair] = (),
@@ -87,12 +87,13 @@ def audit_policy(
             all of them together.
         pairs: Adjacent stores, private; by default those of `witness_pairs`.
     """
-    policy = interface.policy
+    turns = Turns(interface)
+    policy = turns.policy
     asked = tuple(queries) or public_queries(policy)
     chosen = list(pairs) or [
         pair for name in policy.attributes for pair in witness_pairs(policy, name)
     ]
-    turns, contract = Turns(interface), Contract(policy)
+    contract = Contract(policy)
     found: dict[str, list[Audit]] = {}
     for pair in chosen:
         search = Search(turns, pair.store, pair.other, asks_of(turns, asked, depth))

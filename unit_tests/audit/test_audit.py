@@ -15,9 +15,12 @@ from langchain_memview.audit.ablations import (
     IncompleteCharge,
     NoCap,
     RefreshOnContent,
+    ablations_of,
+    verdict,
 )
 from langchain_memview.audit.contract import contract_findings
 from langchain_memview.audit.exact import audit_transcripts, walk
+from langchain_memview.audit.faults import Fault, faulty
 from langchain_memview.audit.frequencies import frequencies
 from langchain_memview.audit.replaying import replay_account
 from langchain_memview.audit.witnesses import public_queries, witness_pairs
@@ -103,28 +106,49 @@ def test_the_real_interface_is_accepted_in_every_mode(budget):
         assert finding.holds, finding
 
 
-@pytest.mark.parametrize(("kind", "condition"), ABLATIONS.items())
-def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, condition):
+MODES = {
+    "online": OnlineBudget(2),
+    "preallocated": PreallocatedBudget({"one": 2, "two": 2}),
+    "standing": StandingBudget(),
+}
+
+
+@pytest.mark.parametrize("budget", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("kind", ABLATIONS, ids=lambda kind: kind.__name__)
+def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, budget):
+    used = policy(budget)
+    if kind not in ablations_of(used):
+        assert (kind, budget.__class__) != (RefreshOnContent, StandingBudget)
+        pytest.skip("nothing stays in this mode")
+    found = verdict(used, kind, 3)
+    assert found.rejected
+    assert kind.breaks in found.broken
+    if budget is not MODES["standing"]:
+        assert found.broken == (kind.breaks,)
+    if kind not in (IncompleteCharge, NoCap):
+        assert found.log_ratio == math.inf
+
+
+@pytest.mark.parametrize("budget", MODES.values(), ids=MODES)
+def test_without_a_fault_the_same_turns_break_nothing(budget):
+    found = verdict(policy(budget), Fault, 2)
+    assert (found.broken, found.rejected) == ((), False)
+    assert found.log_ratio <= found.cap + 1e-12
+
+
+@pytest.mark.parametrize("kind", [IncompleteCharge, NoCap])
+def test_what_is_not_counted_adds_up_beyond_the_cap(kind):
     # The ledger of `one` has room, so a charge that is left out of `two` shows.
     used = policy(OnlineBudget(1), cap=9)
-    audited = interface(used, kind)
-    findings = contract_findings(audited, pairs_of(used), public_queries(used), 3)
-    assert condition in {f.condition for f in findings if not f.holds}
-    rejected = [
-        audit
-        for attribute, audit in audits(audited, used, 3)
+    ratio = max(
+        audit.log_ratio
+        for attribute, audit in audits(faulty(interface(used), kind), used, 3)
         if not audit.respects(used.caps[attribute])
-    ]
-    ratio = max(audit.log_ratio for audit in rejected)
-    if kind in (IncompleteCharge, NoCap):
-        # One store supports no view, the other both, in each of four or six selections
-        # at ε = 1.
+    )
+    if kind is NoCap:
+        # One store supports no view, the other both, in each of six selections at ε = 1.
         e = math.exp(0.5)
-        single = math.log(e * (1 + 2 * e) / (e + 2))
-        times = {IncompleteCharge: 4, NoCap: 6}[kind]
-        assert ratio == pytest.approx(times * single)
-    else:
-        assert ratio == math.inf
+        assert ratio == pytest.approx(6 * math.log(e * (1 + 2 * e) / (e + 2)))
 
 
 def test_a_release_that_is_called_uncharged_is_a_charge_left_out():
@@ -175,7 +199,7 @@ def test_a_refresh_when_content_changes_would_be_an_infinite_loss():
     queries = ["food"]
     honest = audit_transcripts(real, stays, changes, queries=queries, depth=2)
     assert honest.log_ratio == 0
-    refreshed = RefreshOnContent(real)
+    refreshed = faulty(real, RefreshOnContent)
     audit = audit_transcripts(refreshed, stays, changes, queries=queries, depth=2)
     assert audit.log_ratio == math.inf
 
