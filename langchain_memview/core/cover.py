@@ -84,9 +84,8 @@ def _out_of_reach(groups: list[_Group], uncovered: int, limit: int) -> bool:
     covering = _covering(groups, uncovered)
     rest = [cost for _, cost in groups]
     for bit in sorted(covering, key=lambda b: len(covering[b])):
-        if not covering[bit]:
-            return True
-        price = min(rest[i] for i in covering[bit])
+        # What no group covers any more is beyond every price.
+        price = min((rest[i] for i in covering[bit]), default=limit)
         limit -= price
         if limit <= 0:
             return True

@@ -15,19 +15,18 @@ def budget_document(
     budget: OnlineBudget | PreallocatedBudget | StandingBudget,
 ) -> dict[str, Any]:
     """Return a budget rule as plain data, in the shape of a policy file."""
-    document: dict[str, Any]
-    match budget:
-        case StandingBudget(epochs, threshold, top):
-            return {
-                "mode": "standing",
-                "epochs": epochs_document(epochs),
-                "threshold": str(threshold),
-                "top": top,
-            }
-        case OnlineBudget(granularity):
-            document = {"mode": "online", "k": granularity}
-        case PreallocatedBudget(planned):
-            document = {"mode": "preallocated", "planned": dict(planned)}
+    if isinstance(budget, StandingBudget):
+        return {
+            "mode": "standing",
+            "epochs": epochs_document(budget.epochs),
+            "threshold": str(budget.threshold),
+            "top": budget.top,
+        }
+    document: dict[str, Any] = (
+        {"mode": "online", "k": budget.granularity}
+        if isinstance(budget, OnlineBudget)
+        else {"mode": "preallocated", "planned": dict(budget.planned_charges)}
+    )
     # Written only where it is chosen: a policy without it keeps its fingerprint.
     if budget.fallback != "generic":
         document["fallback"] = budget.fallback

@@ -26,6 +26,12 @@ from langchain_memview.bench.frontier_attack import Attack
 from langchain_memview.bench.frontier_runs import Cell, run
 from langchain_memview.core.guarantees import attack_ceilings
 
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 SMALL = ["--cap", "2", "--turns", "16", "--views", "5", "--slots", "1"]
 
 

@@ -25,6 +25,11 @@ slots:
 """
 
 
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     return written(tmp_path, "{mode: online, k: 2}")

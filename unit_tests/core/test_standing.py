@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_memview.core.budget import StandingBudget, max_min_shares
+from langchain_memview.core.budget import OnlineBudget, StandingBudget, max_min_shares
+from langchain_memview.core.choice import Choice
 from langchain_memview.core.epochs import (
     CalendarEpochs,
     Moment,
@@ -499,3 +500,25 @@ def test_the_whole_memory_is_an_attribute_without_positions_of_its_own():
     assert used == Policy("p", used.attributes, used.slots, used.budget)
     with pytest.raises(PolicyError, match="MV309"):
         Policy("p", {"*": ProtectedAttribute([1], 1)}, slots, StandingBudget())
+
+
+def test_a_choice_shows_its_mechanism_and_not_its_inputs():
+    choice = Choice(RandomizedResponse(1, choices=3), (2,))
+    assert repr(choice) == "Choice(RandomizedResponse(1, choices=3))"
+
+
+def test_the_standing_interface_needs_a_standing_budget():
+    used = policy(["food"], budget=OnlineBudget(3))
+    trusted = TrustedInterface(used, KeywordRouter.of(used), CueScorer())
+    with pytest.raises(TypeError, match="not standing"):
+        StandingInterface(trusted).choice(used.facets[0], None, lambda ps: {})
+
+
+def test_a_bad_cap_hides_no_other_mistake_of_a_standing_policy():
+    attributes = {
+        "debt": ProtectedAttribute([1], -1),
+        "health": ProtectedAttribute([2], 2),
+    }
+    slots = [Slot(name, views=FIVE, capacity=1) for name in ("food", "money")]
+    with pytest.raises(PolicyError, match=r"MV304[\s\S]*MV411"):
+        Policy("p", attributes, slots, StandingBudget(threshold=9))
