@@ -19,7 +19,7 @@ from langchain_memview.core.policy import Policy
 CONDITIONS = {
     "C1": "the views that can be released are the same under every store",
     "C2": "every selection charges all attributes whose group it reads",
-    "C3": "a turn's ratio is at most e to the sum of its ε",
+    "C3": "a turn's ratio is at most e to the sum of its charges",
     "C4": "slots, order, reads, charges and amounts are the same for adjacent stores",
     "C5": "no attribute has spent more than its cap",
     "C6": "what is not drawn is the same for adjacent stores",
@@ -127,12 +127,15 @@ def contract_findings(
 
 
 def _bound(policy: Policy, attribute: str, step: Step) -> Fraction:
-    """Return the ε of the selections that read the attribute's group."""
+    """Return what the selections that read the attribute's group charge for it.
+
+    One that leaves the attribute out breaks another condition, and counts with its ε.
+    """
     drawn = [slot for _, slot in step.recorded] or list(step.shown)
     group = policy.groups[attribute]
     return sum(
         (
-            slot.epsilon
+            slot.charges.get(attribute, slot.epsilon)
             for slot in drawn
             if slot.outcome == "selected" and group & frozenset(slot.read_set)
         ),

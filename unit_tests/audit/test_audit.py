@@ -174,6 +174,23 @@ def test_a_release_that_is_called_uncharged_is_a_charge_left_out():
     assert "does not charge" in next(f.text for f in findings if f.condition == "C2")
 
 
+def test_a_charge_below_what_a_release_reveals_is_noticed():
+    class Cheap(TrustedInterface):
+        """Charges half of the ε that it draws with."""
+
+        @override
+        def cost(self, slot):
+            cost = super().cost(slot)
+            halves = tuple(cost.epsilon / 2 for _ in cost.charge_set)
+            return replace(cost, shares=halves)
+
+    used = policy(OnlineBudget(1), cap=9)
+    findings = contract_findings(
+        interface(used, Cheap), pairs_of(used), public_queries(used), 1
+    )
+    assert [f.condition for f in findings if not f.holds] == ["C3"]
+
+
 def test_a_slot_of_one_view_says_nothing_and_owes_nothing():
     used = policy(OnlineBudget(1))
     silent = replace(used.slots[0], views={"generic": "Any."})
