@@ -113,20 +113,24 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("budget", MODES.values(), ids=MODES)
-@pytest.mark.parametrize("kind", ABLATIONS, ids=lambda kind: kind.__name__)
-def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(kind, budget):
-    used = policy(budget)
-    if kind not in ablations_of(used):
-        assert (kind, budget.__class__) != (RefreshOnContent, StandingBudget)
-        pytest.skip("nothing stays in this mode")
-    found = verdict(used, kind, 3)
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [(mode, kind) for mode in MODES for kind in ablations_of(policy(MODES[mode]))],
+)
+def test_every_ablation_is_rejected_by_the_condition_that_it_breaks(mode, kind):
+    found = verdict(policy(MODES[mode]), kind, 3)
     assert found.rejected
     assert kind.breaks in found.broken
-    if budget is not MODES["standing"]:
+    if mode != "standing":
         assert found.broken == (kind.breaks,)
     if kind not in (IncompleteCharge, NoCap):
         assert found.log_ratio == math.inf
+
+
+def test_a_refresh_can_only_be_planted_where_something_stays():
+    kinds = {mode: set(ablations_of(policy(MODES[mode]))) for mode in MODES}
+    assert kinds["standing"] == set(ABLATIONS)
+    assert kinds["online"] == kinds["preallocated"] == {*ABLATIONS} - {RefreshOnContent}
 
 
 @pytest.mark.parametrize("budget", MODES.values(), ids=MODES)
