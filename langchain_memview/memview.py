@@ -24,7 +24,7 @@ from langchain_memview.core.backend import Backend
 from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
-from langchain_memview.core.names import named, storable
+from langchain_memview.core.names import RESERVED, named, storable
 from langchain_memview.core.placement import free_position, positions_of
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Release, SlotRelease
@@ -140,7 +140,9 @@ class MemView:
 
         Every private selection is charged before it is drawn, and recorded before it
         is returned. A spent cap gives the generic view, which is a normal result. The
-        same operation id returns the recorded release again, without a draw.
+        same operation id returns the recorded release again, without a draw. Under a
+        standing budget the draws are recorded and not the turns: an operation id has no
+        effect there, and a repeated turn shows what its epoch shows.
 
         With a deadline the call blocks until the next multiple of it: reading, scoring
         and the ledger's commit are done before, and nothing is cut short by it.
@@ -157,7 +159,8 @@ class MemView:
                 the query is no text; nothing was read.
             MemoryUnavailableError: The backend cannot be reached; nothing was charged.
             LedgerUnavailableError: The ledger cannot be used; nothing was released.
-            OperationConflictError: The id was used for another request.
+            OperationConflictError: The id was used for another request. Not under a
+                standing budget.
         """
         began = self._pacer.start()
         outcome = self._outcome(query, subject, audience, operation, history)
@@ -194,7 +197,7 @@ class MemView:
         if not isinstance(query, str):
             raise SubjectError(f"the query must be a text, got {type(query).__name__}.")
         request = Operation.of(
-            named("operation", operation),
+            _callers(operation),
             audience,
             query,
             self.policy.fingerprint,
@@ -265,7 +268,9 @@ class MemView:
         """
         return self._drawing(subject, audience, StandingTurn.open)
 
-    def renew(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
+    def renew(
+        self, subject: str, *, operation: str, audience: str = ""
+    ) -> Mapping[str, Balance]:
         """Return the balances after the subject's own new epoch has begun.
 
         Only for `epochs: {renewals: …}`, and only on the subject's explicit request: a
@@ -273,6 +278,7 @@ class MemView:
 
         Args:
             subject: The person whose memory it is.
+            operation: Id of the request; repeated, it begins no other epoch.
             audience: Needed only where the policy's scope is `audience`.
 
         Raises:
@@ -282,7 +288,11 @@ class MemView:
             MemoryUnavailableError: The backend cannot be reached.
             LedgerUnavailableError: The ledger cannot be used.
         """
-        return self._drawing(subject, audience, StandingTurn.renew)
+        return self._drawing(
+            subject,
+            audience,
+            lambda standing: standing.renew(named("operation", operation)),
+        )
 
     def _drawing(
         self, subject: str, audience: str, draw: Callable[[StandingTurn], object]
@@ -290,8 +300,10 @@ class MemView:
         failure: MemViewError
         try:
             standing_budget(self.policy)
-            account = self._account(subject, audience or "-")
-            standing = self._standing(subject, account, audience or "-")
+            if self.policy.scope == "subject":
+                audience = audience or "-"
+            account = self._account(subject, audience)
+            standing = self._standing(subject, account, audience)
             draw(standing)
             return standing.journal.ledger().balances
         except MemViewError as error:
@@ -394,8 +406,9 @@ class MemView:
             contents = {}
         if unreachable:
             raise MemoryUnavailableError(
-                "the memory backend cannot be reached, so nothing is read, charged or "
-                "released. Repeat the operation under the same id when it is back."
+                "the memory backend cannot be reached, so no view is released. Repeat "
+                "the operation under the same id when it is back; nothing is charged "
+                "twice."
             )
         found = ((p, contents.get(p)) for p in positions)
         return {p: text if isinstance(text, str) else "" for p, text in found}
@@ -413,3 +426,15 @@ class MemView:
             record.slots,
             record.replayed,
         )
+
+
+def _callers(operation: object) -> str:
+    """Return a caller's operation id.
+
+    Raises:
+        SubjectError: It is missing, blank or one of the package's own.
+    """
+    name = named("operation", operation)
+    if name.startswith(RESERVED):
+        raise SubjectError(f"an operation id cannot begin with {RESERVED!r}.")
+    return name

@@ -5,6 +5,7 @@ remembered together with the account's version. A turn asks for the version alon
 soon as any process has written to the account, everything is read again.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache, partial
@@ -19,14 +20,16 @@ from langchain_memview.core.accounts import (
     hashed,
 )
 from langchain_memview.core.budget import StandingBudget
-from langchain_memview.core.epochs import Epochs, Moment, SubjectEpochs
+from langchain_memview.core.epochs import Moment, SubjectEpochs
 from langchain_memview.core.facets import Facet
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Ledger
+from langchain_memview.core.names import RESERVED
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.standing import Journal, Read, StandingInterface
 from langchain_memview.core.transcript import AugmentedTranscript
+from langchain_memview.core.views import GENERIC
 from langchain_memview.errors import EpochError, WiringError
 
 _REMEMBERED = 65_536
@@ -125,48 +128,58 @@ class StandingTurn:
             partial(self._epoch, 0), self.read, self.journal
         )
 
-    def renew(self) -> int:
-        """Draw every facet for the next epoch, and return its number.
+    def renew(self, operation: str) -> None:
+        """Begin the subject's next epoch: draw every facet that a cap still allows.
 
-        After a crash in between, the facets that are behind catch up. Where nothing has
-        been drawn yet, the next epoch is the first one, 0.
+        The same operation begins one epoch, however often it is repeated. Where nothing
+        has been drawn in the current epoch, that is drawn, and no epoch begins.
+
+        Args:
+            operation: Id of the subject's request.
 
         Raises:
             WiringError: The epochs of the policy are not the subject's.
             EpochError: The last planned epoch has begun.
         """
-        epochs = self._epochs
+        epochs = standing_budget(self.interface.policy).epochs
         if not isinstance(epochs, SubjectEpochs):
             raise WiringError(
                 "the subject renews what is shown only under "
                 "budget: {mode: standing, epochs: {renewals: ...}}."
             )
-        following = min((self._drawn(facet) for facet in self._facets), default=0)
+        begun = list(self._renewals())
+        request = hashed("renewal", operation)
+        if any(mark.slot == request for mark in begun):
+            return
+        facets = [f for f in self.interface.policy.facets if f.epsilon]
+        if not any(self.journal.known(f.key(len(begun))) for f in facets):
+            self.open()
+            return
+        following = len(begun) + 1
         if following >= epochs.planned:
             raise EpochError(epochs.planned)
         StandingInterface(self.interface).open(
             lambda _: following, self.read, self.journal
         )
-        return following
-
-    @property
-    def _epochs(self) -> Epochs:
-        return standing_budget(self.interface.policy).epochs
-
-    @property
-    def _facets(self) -> tuple[Facet, ...]:
-        return tuple(f for f in self.interface.policy.facets if f.charge_set)
+        # Last: a renewal that was interrupted goes on with the same epoch.
+        mark = SlotRelease(request, GENERIC, "uncharged")
+        self.journal.record(_renewal(following), lambda _: [mark])
 
     def _epoch(self, turns: int, facet: Facet) -> int:
-        return self._epochs.number(Moment(turns, today, lambda: self._drawn(facet)))
+        del facet
+        moment = Moment(turns, today, lambda: sum(1 for _ in self._renewals()))
+        return standing_budget(self.interface.policy).epochs.number(moment)
 
-    def _drawn(self, facet: Facet) -> int:
-        """Return the number of epochs for which the facet has been drawn."""
-        epochs = range(self._epochs.planned)
-        return next(
-            (n for n in epochs if self.journal.known(facet.key(n)) is None),
-            len(epochs),
-        )
+    def _renewals(self) -> Iterator[SlotRelease]:
+        """Yield the mark of every epoch that the subject has begun."""
+        number = 1
+        while mark := self.journal.known(_renewal(number)):
+            yield mark
+            number += 1
+
+
+def _renewal(number: int) -> str:
+    return f"{RESERVED}renewal:{number}"
 
 
 def standing_budget(policy: Policy) -> StandingBudget:

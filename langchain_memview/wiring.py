@@ -48,7 +48,7 @@ def build_mechanisms(interface: TrustedInterface) -> None:
 def _build(interface: TrustedInterface) -> None:
     policy, scorer = interface.policy, interface.scorer
     weights = (scorer.relevance_weight, *scorer.support_weights)
-    if min(weights) < 0 or sum(weights) > 1:
+    if min(weights) < 0 or sum(weights) > 1 or not sum(scorer.support_weights):
         raise ValueError(f"its weights are {', '.join(map(str, weights))}")
     if isinstance(scorer, AdditiveScorer) and list(scorer.support_weights) != [1]:
         raise ValueError("an additive scorer has the one private weight 1")

@@ -241,7 +241,7 @@ def test_contents_of_the_wrong_kind_look_like_an_empty_memory(contents):
 
 def test_a_backend_that_is_out_of_reach_costs_nothing_and_says_so():
     view = memview(FailingBackend(MemoryUnavailableError))
-    with pytest.raises(MemoryUnavailableError, match="nothing is read") as caught:
+    with pytest.raises(MemoryUnavailableError, match="no view is released") as caught:
         ask(view)
     assert shown(caught.value) == []
     assert spent(view) == 0

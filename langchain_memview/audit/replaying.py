@@ -5,6 +5,7 @@ under another one is a product over the recorded draws, and the ratio of the two
 passes what the ledger says it spent.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,14 +27,15 @@ class Replayed:
     """How far a recorded account tells two stores apart. Private: it depends on both.
 
     Attributes:
-        log_ratio: ln(P/P') of what was recorded, in nats.
-        bound: Σ ε of the recorded draws that read a differing position, in nats.
+        log_ratio: ln(P/P') of what was drawn, in nats.
+        bound: Σ ε of the recorded draws that read a differing position, in nats;
+            infinite if an uncharged release has read one.
         holds: Whether the ratio is at most e^bound either way, decided in fractions.
         draws: Number of recorded draws.
     """
 
     log_ratio: float
-    bound: Fraction
+    bound: Fraction | float
     holds: bool
     draws: int
 
@@ -69,13 +71,21 @@ def replay_account(
         for slot in record.slots
         if slot.outcome == "selected"
     ]
+    as_it_was = [
+        (frozenset(slot.read_set), math.inf)
+        for record in records
+        for slot in record.slots
+        if slot.outcome == "uncharged"
+    ]
     for record, slot in drawn:
         query = (queries or {}).get(record.operation.id, "")
         p *= _chance(interface, slot, query, store)
         q *= _chance(interface, slot, query, other)
     releases = [(frozenset(slot.read_set), slot.epsilon) for _, slot in drawn]
-    bound = differing_loss(releases, differing_positions(store, other))
-    holds = respects(p, q, bound) and respects(q, p, bound)
+    bound = differing_loss([*releases, *as_it_was], differing_positions(store, other))
+    holds = isinstance(bound, float) or (
+        respects(p, q, bound) and respects(q, p, bound)
+    )
     return Replayed(log_ratio(p, q), bound, holds, len(drawn))
 
 

@@ -57,8 +57,9 @@ def additive_share(
         read_set: R, not empty.
         group: I_a.
     """
-    touched = len(frozenset(read_set) & group)
-    delta = Fraction(-(-GRID * touched // len(frozenset(read_set))), GRID)
+    # Counted as often as it is read, as the mean of the scores counts it.
+    touched = sum(position in group for position in read_set)
+    delta = Fraction(-(-GRID * touched // len(read_set)), GRID)
     exact = epsilon * delta
     floored = from_ticks(to_ticks(exact))
     return floored if floored == exact else from_ticks(to_ticks(exact) + 1)

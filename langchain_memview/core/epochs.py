@@ -21,12 +21,12 @@ class Moment:
     Attributes:
         turns: Number of turns of the dialogue before it, as the caller counts them.
         day: Returns the day, in UTC.
-        drawn: Returns how many epochs of the facet have been drawn before.
+        renewals: Returns how many epochs the subject has begun after the first one.
     """
 
     turns: int
     day: Callable[[], date]
-    drawn: Callable[[], int]
+    renewals: Callable[[], int]
 
 
 class Epochs(Protocol):
@@ -46,7 +46,10 @@ class Epochs(Protocol):
 class OneEpoch:
     """One draw per facet, for ever."""
 
-    planned: int = 1
+    @property
+    def planned(self) -> int:
+        """Return 1."""
+        return 1
 
     def number(self, moment: Moment) -> int:
         """Return 0."""
@@ -103,8 +106,8 @@ class SubjectEpochs:
     planned: int
 
     def number(self, moment: Moment) -> int:
-        """Return the last epoch that was drawn, 0 if none was."""
-        return max(0, moment.drawn() - 1)
+        """Return the number of renewals so far."""
+        return moment.renewals()
 
 
 def epochs_document(epochs: Epochs) -> str | dict[str, Any]:
@@ -116,7 +119,7 @@ def epochs_document(epochs: Epochs) -> str | dict[str, Any]:
         case TurnEpochs(turns, planned):
             document = {"turns": turns, "planned": planned}
         case CalendarEpochs(days, start, planned):
-            document = {"days": days, "start": start.isoformat(), "planned": planned}
+            document = {"days": days, "start": str(start), "planned": planned}
         case SubjectEpochs(planned):
             document = {"renewals": planned - 1}
     return document
@@ -151,5 +154,7 @@ def _whole(value: object) -> bool:
 
 def _date(value: object) -> date | None:
     with suppress(ValueError):
-        return date.fromisoformat(str(value))
+        day = date.fromisoformat(str(value))
+        # Weeks and days of the year are other ways to write a date; one is enough.
+        return day if day.isoformat() == str(value) else None
     return None

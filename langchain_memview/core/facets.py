@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from langchain_memview.core.names import RESERVED
+
 
 @dataclass(frozen=True)
 class Facet:
@@ -27,7 +29,7 @@ class Facet:
 
     def key(self, epoch: int) -> str:
         """Return the name of its release in an epoch; the operation id in the ledger."""
-        return f"standing:{epoch}:{self.name}"
+        return f"{RESERVED}standing:{epoch}:{self.name}"
 
 
 def union(sets: Iterable[Collection[int]]) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 The generic view is the default. In the modes with several releases a policy may ask
 for a view that was released before: the latest one of the slot, or the one that is
 most likely the supported one given all of them. Both are post-processing of the
-transcript, so they cost nothing, whatever the memory holds by now.
+transcript, so they cost nothing, whatever the memory holds by now. They need the
+account's history, so a turn takes time with its length, which is public.
 """
 
 from collections.abc import Callable, Sequence

@@ -122,8 +122,8 @@ def suspicion_in_words(prior: float, cap: Fraction | float) -> str:
 
 
 def differing_loss(
-    releases: Iterable[tuple[Set[int], Fraction]], differing: Set[int]
-) -> Fraction:
+    releases: Iterable[tuple[Set[int], Fraction | float]], differing: Set[int]
+) -> Fraction | float:
     """Return a bound on the loss of recorded releases for stores that differ anywhere.
 
     Σ ε over the releases that read a differing position. A mechanism's ε holds for
@@ -133,23 +133,27 @@ def differing_loss(
     Tight for one randomized response that reads a differing position.
 
     Args:
-        releases: Read set and ε in nats of every recorded selection.
+        releases: Read set and ε in nats of every recorded release; `math.inf` for one
+            that was shown as it was, because no attribute had a position that it read.
         differing: D, the positions at which two stores differ.
     """
-    return sum((e for read, e in releases if read & differing), Fraction(0))
+    losses = [epsilon for read, epsilon in releases if read & differing]
+    return math.inf if math.inf in losses else sum(losses, Fraction(0))
 
 
 def approximate_bound(epsilons: Iterable[Fraction], delta: float) -> float:
-    """Return ε' such that the releases of the exponential mechanism are (ε', δ)-DP.
+    """Return ε' such that planned releases of the exponential mechanism are (ε', δ)-DP.
 
-    An extra line for a report, never a cap: a cap is pure. The exponential mechanism
+    An extra line for a report, never a cap: a cap is pure, and the ε must be fixed in
+    advance: those of an adaptive path that happened give no bound. The mechanism
     is ε-bounded-range, so it is ε²/8-zCDP (Cesar and Rogers 2021); ρ adds up over an
     adaptive transcript and gives ρ + 2·√(ρ·ln(1/δ)) (Bun and Steinke 2016). The sum of
     all ε holds as well, with δ = 0, so the smaller one is returned; for fewer than
     about 16 releases that is the sum. Randomized response has no such bound.
 
     Args:
-        epsilons: ε of every release that the attribute was charged for, in nats.
+        epsilons: ε in nats of every release that the attribute can be charged for, as
+            planned by the policy.
         delta: δ, in (0, 1).
 
     Raises:

@@ -118,7 +118,10 @@ class TrustedInterface:
         # l. 5-6: of the prefix h, the read policy uses the slot alone.
         read_set = policy.read_set(slot)
         charge_set = policy.charge_set(slot)  # l. 7
-        if not charge_set or len(views) == 1:
+        if len(views) == 1:
+            # What it reads does not matter, whatever is protected later.
+            return SlotRelease(slot.name, views[0], "uncharged"), ledger
+        if not charge_set:
             # The same view under all adjacent stores, so nothing to pay for (C3).
             best = views[max(range(len(u)), key=u.__getitem__)]
             return SlotRelease(slot.name, best, "uncharged", read_set), ledger

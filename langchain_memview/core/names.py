@@ -2,6 +2,9 @@
 
 from langchain_memview.errors import PositionError, SubjectError
 
+RESERVED = "memview:"
+"""What the operation ids of the package itself begin with."""
+
 EVERYTHING = "*"
 """Name of the attribute whose group is the whole memory, if a policy has one."""
 

@@ -28,6 +28,7 @@ from langchain_memview.core.budget import (
 from langchain_memview.core.charging import charge_set
 from langchain_memview.core.checks import check_policy
 from langchain_memview.core.documents import budget_document, slot_document
+from langchain_memview.core.epochs import OneEpoch, epochs_document, epochs_of
 from langchain_memview.core.facets import Facet, union
 from langchain_memview.core.names import EVERYTHING
 from langchain_memview.core.parts import ProtectedAttribute, ScoreWeights, Slot
@@ -101,7 +102,10 @@ class Policy:
             set_(self, "sensitivity", exact(self.sensitivity))
         if isinstance(self.budget, StandingBudget):
             threshold = exact(self.budget.threshold)
-            set_(self, "budget", replace(self.budget, threshold=threshold))
+            # Checked above, so they are a schedule; dates given as text become dates.
+            epochs = epochs_of(epochs_document(self.budget.epochs)) or OneEpoch()
+            budget = replace(self.budget, threshold=threshold, epochs=epochs)
+            set_(self, "budget", budget)
 
     @override
     def __hash__(self) -> int:
@@ -218,7 +222,12 @@ class Policy:
             )
             for name, slots in members.items()
         }
-        charged = {name: names for name, names in charges.items() if names}
+        charged = {
+            name: names
+            for name, names in charges.items()
+            # A facet of one view is never drawn, so it takes no share.
+            if names and not (standing and len(members[name][0].vocabulary) == 1)
+        }
         if isinstance(self.budget, StandingBudget):
             epsilons = self.budget.epsilons(charged, self.caps)
         else:

@@ -23,7 +23,9 @@ def recomputed(
 
     A position that joins a group brings all past releases that read it, so spent
     amounts are recounted, never carried over. They do not shrink: an attribute whose
-    group lost a position keeps what it was charged. Caps only go down.
+    group lost a position keeps what it was charged. Caps only go down. A release that
+    was uncharged because nothing protected what it read has no bounded loss: an
+    attribute whose group such a position joins has spent its whole cap.
 
     Args:
         releases: What every slot of every recorded operation released.
@@ -32,6 +34,7 @@ def recomputed(
         before: The ledger under the old policy.
     """
     spent = dict.fromkeys(caps, Fraction(0))
+    unbounded: set[str] = set()
     for release in releases:
         charges = release.charges
         for name in spent:
@@ -43,9 +46,14 @@ def recomputed(
             elif touched:
                 due = release.epsilon
             spent[name] += due
+            if touched and release.outcome == "uncharged":
+                unbounded.add(name)
     balances = {}
     for name, cap in caps.items():
         old = before.balances.get(name, Balance(Fraction(0), cap))
         total = max(spent[name], old.spent)
+        if name in unbounded:
+            # It was shown as it was, so nothing more can be promised or released.
+            total = max(total, min(cap, old.cap))
         balances[name] = Balance(total, max(min(cap, old.cap), total))
     return Ledger(balances)

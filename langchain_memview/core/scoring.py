@@ -54,7 +54,8 @@ class Scorer(Protocol):
     def prior(self, query: str, slot: Slot) -> Sequence[Fraction | int] | None:
         """Return a public weight per view for the mechanism, or None for none.
 
-        It must not depend on memory; a weight of 0 excludes a view for every store.
+        It must not depend on memory; a weight of 0 excludes a view for every store,
+        in slots that are drawn.
         """
         ...
 

@@ -20,8 +20,8 @@ every turn, for any number of turns (`response.RandomizedResponse` has the proof
 
 What a turn shows. Relevance is public and free. A drawn view o is shown unless another
 view is more likely than o to be the right one given the query's public weights π: that
-is when π(v) > e^ε·π(o) (the posterior rule). A draw for which the query leaves fewer
-views is a draw among those.
+is when π(v) > e^ε·π(o) (the posterior rule, exact for j = 1; else it favours o). A draw
+for which the query leaves fewer views is a draw among those.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -36,6 +36,7 @@ from langchain_memview.core.exponent import exp_lower
 from langchain_memview.core.facets import Facet
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Ledger
+from langchain_memview.core.names import RESERVED
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.release import SlotRelease
 from langchain_memview.core.response import randomized_response
@@ -135,7 +136,7 @@ class StandingInterface:
     ) -> SlotRelease:
         facet = self.trusted.policy.facet(slot)
         if not facet.charge_set or len(facet.views) == 1:
-            return self._uncharged(slot, query, read)
+            return self._uncharged(slot, query, read, journal)
         views = tuple(slot.vocabulary)
         if prior is not None and sum(weight > 0 for weight in prior) == 1:
             # The query leaves one view, which is public; nothing is read.
@@ -149,19 +150,31 @@ class StandingInterface:
         # An id that a later policy no longer has stands for nothing.
         found = drawn.view if drawn.view in views else slot.generic.name
         if drawn.outcome != "generic":
-            found = views[likelier(views.index(found), facet.epsilon, prior)]
+            found = views[likelier(views.index(found), drawn.epsilon, prior)]
         if known:
             return SlotRelease(slot.name, found, "standing", facet.read_set)
         return replace(drawn, slot=slot.name, view=found)
 
-    def _uncharged(self, slot: Slot, query: str, read: Read) -> SlotRelease:
+    def _uncharged(
+        self, slot: Slot, query: str, read: Read, journal: Journal
+    ) -> SlotRelease:
         # The same view under all adjacent stores, so it may follow the memory (C3).
+        if len(slot.vocabulary) == 1:
+            return SlotRelease(slot.name, slot.generic.name, "uncharged")
         policy = self.trusted.policy
+        self._note(policy.facet(slot), journal)
         contents = read(frozenset(policy.read_set(slot)))
         found = [contents[position] for position in policy.read_set(slot)]
         u = scores(self.trusted.scorer, slot, query, found)
         best = tuple(slot.vocabulary)[max(range(len(u)), key=u.__getitem__)]
         return SlotRelease(slot.name, best, "uncharged", policy.read_set(slot))
+
+    def _note(self, facet: Facet, journal: Journal) -> None:
+        """Record once that the facet was shown as it is, for the recount of later terms."""
+        key = f"{RESERVED}uncharged:{facet.name}"
+        if facet.read_set and journal.known(key) is None:
+            noted = SlotRelease(facet.name, GENERIC, "uncharged", facet.read_set)
+            journal.record(key, lambda _: [noted])
 
     def _drawn(
         self, facet: Facet, key: str, prior: Prior, read: Read, journal: Journal
@@ -171,7 +184,10 @@ class StandingInterface:
         Its outcome is `generic` if a cap forbids it; then nothing is recorded.
         """
         charge_set, epsilon = facet.charge_set, facet.epsilon
-        if not journal.ledger().blocked_by(charge_set, epsilon):
+        if journal.ledger().blocked_by(charge_set, epsilon):
+            # Somebody may have drawn it meanwhile, and that may be what fills the cap.
+            recorded = journal.record(key, lambda _: [])
+        else:
             choice, views = self.choice(facet, prior, read)
 
             def decide(ledger: Ledger) -> list[SlotRelease]:
@@ -189,8 +205,9 @@ class StandingInterface:
                     )
                 ]
 
-            if recorded := journal.record(key, decide):
-                return recorded
+            recorded = journal.record(key, decide)
+        if recorded:
+            return recorded
         # What was spent stays spent, so there is nothing to record.
         blocked = journal.ledger().blocked_by(charge_set, epsilon)
         return SlotRelease(

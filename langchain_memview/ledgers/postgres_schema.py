@@ -113,6 +113,16 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
+CREATE FUNCTION memview_erased() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- Whoever remembers what it has read of the account reads it again.
+    UPDATE memview_account SET fingerprint = fingerprint || '-'
+    WHERE account = NEW.account;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER memview_release_is_erased
+AFTER UPDATE ON memview_release FOR EACH ROW
+WHEN (OLD.views IS NOT NULL AND NEW.views IS NULL) EXECUTE FUNCTION memview_erased();
 CREATE TRIGGER memview_spent_never_decreases
 BEFORE UPDATE ON memview_balance FOR EACH ROW WHEN (NEW.spent < OLD.spent
   OR NEW.account <> OLD.account OR NEW.attribute <> OLD.attribute)

@@ -71,6 +71,10 @@ WHEN NEW.views IS NOT NULL OR NEW.account IS NOT OLD.account
   OR NEW.views_hash IS NOT OLD.views_hash OR NEW.previous IS NOT OLD.previous
   OR NEW.hash IS NOT OLD.hash
 BEGIN SELECT RAISE(ABORT, 'memview: releases are append-only'); END;
+CREATE TRIGGER IF NOT EXISTS memview_release_is_erased
+AFTER UPDATE ON memview_release WHEN OLD.views IS NOT NULL AND NEW.views IS NULL
+BEGIN UPDATE memview_account SET fingerprint = fingerprint || '-'
+  WHERE account = NEW.account; END;
 CREATE TRIGGER IF NOT EXISTS memview_key_stays
 BEFORE DELETE ON memview_meta WHEN OLD.name = 'key'
 BEGIN SELECT RAISE(ABORT, 'memview: the key is kept'); END;

@@ -284,7 +284,8 @@ def test_a_facet_that_no_attribute_touches_follows_the_memory_and_is_not_recorde
     for word in "ab":
         (shown,) = turn(used, book, "food", {1: f"word{word}"})
         assert (shown.view, shown.outcome) == (word, "uncharged")
-    assert not book.kept
+    (noted,) = book.kept.values()
+    assert (noted.view, noted.outcome, noted.read_set) == ("generic", "uncharged", (1,))
 
 
 def test_a_cap_that_is_used_up_elsewhere_gives_the_generic_view_and_no_read():
@@ -379,8 +380,8 @@ def test_a_drawn_view_that_the_query_excludes_is_not_shown():
 # -- epochs -----------------------------------------------------------------------------
 
 
-def moment(turns=0, day=date(2026, 6, 1), drawn=0):
-    return Moment(turns, lambda: day, lambda: drawn)
+def moment(turns=0, day=date(2026, 6, 1), renewals=0):
+    return Moment(turns, lambda: day, lambda: renewals)
 
 
 def test_epochs_are_numbered_by_public_circumstances_and_end_with_the_planned_one():
@@ -391,7 +392,7 @@ def test_epochs_are_numbered_by_public_circumstances_and_end_with_the_planned_on
     days = (date(2020, 1, 1), date(2026, 1, 30), date(2026, 1, 31), date(2030, 1, 1))
     assert [monthly.number(moment(day=day)) for day in days] == [0, 0, 1, 3]
     own = SubjectEpochs(planned=3)
-    assert [own.number(moment(drawn=n)) for n in (0, 1, 2, 3)] == [0, 0, 1, 2]
+    assert [own.number(moment(renewals=n)) for n in (0, 1, 2)] == [0, 1, 2]
 
 
 @given(
@@ -522,3 +523,18 @@ def test_a_bad_cap_hides_no_other_mistake_of_a_standing_policy():
     slots = [Slot(name, views=FIVE, capacity=1) for name in ("food", "money")]
     with pytest.raises(PolicyError, match=r"MV304[\s\S]*MV411"):
         Policy("p", attributes, slots, StandingBudget(threshold=9))
+
+
+def test_a_slot_of_one_view_is_shown_without_a_read_a_draw_or_a_note():
+    silent = {"generic": "Any."}
+    used = Policy(
+        "one",
+        {"debt": ProtectedAttribute([1], 2)},
+        [Slot("food", when=["food"], views=silent, capacity=1)],
+        StandingBudget(),
+    )
+    book = Book(used.caps)
+    (shown,) = turn(used, book, "food", {1: "worda"})
+    assert (shown.view, shown.outcome, shown.read_set) == ("generic", "uncharged", ())
+    assert not book.kept
+    assert not book.choices

@@ -9,7 +9,7 @@ wrong type is reported, or skipped where the policy loader reports it.
 | MV105, MV109, MV110, MV114, MV115 | sections and names | here |
 | MV106, MV301–MV304, MV306, MV308, MV309 | protected attributes and caps | here |
 | MV105, MV106, MV111–MV113, MV115 | layout and capacities | `layout` |
-| MV201, MV202, MV204, MV205, MV209–MV214 | slots and views | `slots` |
+| MV201, MV202, MV204, MV205, MV209–MV215 | slots and views | `slots` |
 | MV401–MV408, MV410, MV414 | scorer, sensitivity, budget | `budget` |
 | MV409, MV411–MV413 | epochs and facets of the standing mode | `standing` |
 | MV203, MV206–MV208, MV305, MV307, MV501–MV503 | warnings and notes | `advice` |

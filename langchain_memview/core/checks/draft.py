@@ -111,7 +111,11 @@ class Draft:
             name: frozenset().union(*(slot.charged for slot in slots))
             for name, slots in self.facets.items()
         }
-        known = {name: names for name, names in charged.items() if names}
+        known = {
+            name: names
+            for name, names in charged.items()
+            if names and any(slot.selects for slot in self.facets[name])
+        }
         if not all(names <= sound for names in known.values()):
             return {}
         return budget.epsilons(known, self.caps)

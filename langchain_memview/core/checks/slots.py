@@ -1,6 +1,7 @@
 """Problems of slots and views: fixed texts, complete charging, fixed reads."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -111,6 +112,10 @@ def _read(slot: DraftSlot, readable: Draft) -> Iterator[Problem]:
                 "read fixed positions (the default), or register a private retriever "
                 "and declare its cost",
             )
+    repeated = [p for p, times in Counter(map(shown, items(read))).items() if times > 1]
+    if repeated:
+        text = f"slot {shown(slot.name)} reads position {repeated[0]} more than once"
+        yield mistake("MV215", path, text, "list each position once")
     for index, item in enumerate(items(read)):
         if isinstance(item, bool) or not isinstance(item, int):
             yield _not_positions((*path, index), slot.name, item)
