@@ -16,7 +16,7 @@ from pytest_socket import disable_socket
 from langchain_memview.backends import ChromaBackend, InMemoryBackend, chroma
 from langchain_memview.core.backend import Backend
 from langchain_memview.errors import MemoryUnavailableError, WiringError
-from langchain_memview.testing.backends import BackendConformance
+from langchain_memview.testing.backends import PreparedBackendConformance
 from langchain_memview.testing.canary import private_text_in
 
 CANARY = "canary-9b2e takes metformin"
@@ -27,13 +27,13 @@ def _no_network() -> None:
     disable_socket()
 
 
-class TestInMemoryBackend(BackendConformance):
+class TestInMemoryBackend(PreparedBackendConformance):
     @pytest.fixture
     def backend(self) -> Backend:
         return InMemoryBackend()
 
 
-class TestChromaBackend(BackendConformance):
+class TestChromaBackend(PreparedBackendConformance):
     @pytest.fixture
     def backend(self, tmp_path: Path) -> Backend:
         return ChromaBackend(tmp_path / "memories")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         TurnEpochs,
     )
     from langchain_memview.core.policy import (
+        EmbeddingScore,
         Policy,
         ProtectedAttribute,
         ScoreWeights,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CalendarEpochs": "core.epochs",
+    "EmbeddingScore": "core.policy",
     "InMemoryLedger": "ledgers.in_memory",
     "LedgerError": "errors",
     "MemView": "memview",
@@ -69,6 +71,7 @@ _HOMES = {
 
 __all__ = [
     "CalendarEpochs",
+    "EmbeddingScore",
     "InMemoryLedger",
     "LedgerError",
     "MemView",

@@ -7,7 +7,8 @@ views and nothing else. This module knows no framework; the adapters are in `gra
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
@@ -40,10 +41,10 @@ from langchain_memview.errors import (
     alone,
     withheld,
 )
+from langchain_memview.memories import memories_of
 from langchain_memview.pacing import Pacer
 from langchain_memview.routers.keyword import KeywordRouter
-from langchain_memview.scorers.cue import CueScorer
-from langchain_memview.scorers.weighted import WeightedScorer
+from langchain_memview.scorers.default import default_scorer
 from langchain_memview.standing import Journals, StandingTurn, standing_budget
 from langchain_memview.wiring import build_mechanisms, check_parts
 
@@ -67,7 +68,10 @@ class MemView:
             more than how many multiples it took. None ends it when it is done.
 
     Raises:
-        WiringError: A part is none of its kind, or the scorer's weights are out of range.
+        WiringError: A part is none of its kind, the scorer's weights are out of range,
+            or the stored memories were embedded by another model than the scorer's.
+        MemoryUnavailableError: The scorer keeps numbers beside the memories, and the
+            backend cannot be reached.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class MemView:
                 "Policy(...) makes one."
             )
         if scorer is None:
-            scorer = WeightedScorer(policy.scorer) if policy.scorer else CueScorer()
+            scorer = default_scorer(policy)
         self.policy = policy
         self._backend = backend
         self._ledger = ledger
@@ -98,6 +102,7 @@ class MemView:
         )
         check_parts(backend, ledger)
         build_mechanisms(self.interface)
+        self._memories = memories_of(backend, scorer)
 
     @override
     def __repr__(self) -> str:
@@ -223,7 +228,7 @@ class MemView:
             return [s for record in past for s in record.slots if s.slot == slot.name]
 
         return self.interface.turn(
-            query, history, partial(self._read, subject), transact, released
+            query, history, partial(self._memories.read, subject), transact, released
         )
 
     async def aturn(
@@ -314,7 +319,9 @@ class MemView:
 
     def _standing(self, subject: str, account: Account, audience: str) -> StandingTurn:
         journal = self._journals.of(account, audience)
-        return StandingTurn(self.interface, journal, partial(self._read, subject))
+        return StandingTurn(
+            self.interface, journal, partial(self._memories.read, subject)
+        )
 
     def remember(
         self, subject: str, text: str, *, slot: str = "", position: int | None = None
@@ -338,16 +345,17 @@ class MemView:
         """
         failure: MemViewError
         try:
+            named("subject", subject)
+            storable(text)
+            own = positions_of(self.policy, slot, position)
+            numbers = self._memories.prepared(text)
             # One at a time, or two memories would take the same free position.
             with self._placing:
-                named("subject", subject)
-                storable(text)
-                own = positions_of(self.policy, slot, position)
                 # A position that was named is not looked at before it is replaced.
                 taken = self._backend.written(subject, own) if position is None else ()
                 place = free_position(slot, own, taken)
-                self._backend.write(subject, place, text)
-                return place
+                self._memories.write(subject, place, text, numbers)
+            return place
         except (PositionError, SubjectError) as error:
             failure = error
         except Exception:  # noqa: BLE001 - its text may hold the memory
@@ -357,6 +365,25 @@ class MemView:
             )
         del text
         raise alone(failure)
+
+    def prepare(self) -> int:
+        """Return how many memories still support no view, after preparing all that wait.
+
+        Only with a scorer that prepares memories when they are written, as embeddings
+        do; with any other it is 0. A memory waits when its model did not answer, or was
+        written before there was such a scorer. For the operator: run it at start and
+        after an outage.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        # What is raised here may hold a memory.
+        with suppress(Exception):
+            return self._memories.catch_up()
+        raise MemoryUnavailableError(
+            "the memory backend cannot be reached, so some memories may still wait to be "
+            "prepared. Repeat the call when it is back."
+        )
 
     def balances(self, subject: str, *, audience: str = "") -> Mapping[str, Balance]:
         """Return spent and cap of every attribute, in nats.
@@ -388,30 +415,6 @@ class MemView:
         return Account.of(
             self.policy, named("subject", subject), named("audience", audience)
         )
-
-    def _read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
-        """Return the contents; all empty if the backend fails on what is stored.
-
-        A backend that cannot be reached says so, which is the same for every memory.
-        Any other failure may depend on what is stored, so it must look like an empty
-        memory: the selection is still charged and still drawn.
-        """
-        contents: Mapping[int, str] = {}
-        unreachable = False
-        try:
-            contents = dict(self._backend.read(subject, positions))
-        except MemoryUnavailableError:
-            unreachable = True
-        except Exception:  # noqa: BLE001 - see above
-            contents = {}
-        if unreachable:
-            raise MemoryUnavailableError(
-                "the memory backend cannot be reached, so no view is released. Repeat "
-                "the operation under the same id when it is back; nothing is charged "
-                "twice."
-            )
-        found = ((p, contents.get(p)) for p in positions)
-        return {p: text if isinstance(text, str) else "" for p, text in found}
 
     def _release(self, record: Record, ledger: Ledger) -> Release:
         slots = self.policy.slots_by_name

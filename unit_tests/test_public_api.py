@@ -9,6 +9,7 @@ import langchain_memview
 
 NAMES = [
     "CalendarEpochs",
+    "EmbeddingScore",
     "InMemoryLedger",
     "LedgerError",
     "MemView",

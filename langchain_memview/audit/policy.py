@@ -10,11 +10,12 @@ from langchain_memview.audit.turns import Interface, Turns
 from langchain_memview.audit.witnesses import Pair, public_queries, witness_pairs
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.names import EVERYTHING
+from langchain_memview.core.parts import EmbeddingScore
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.store import MemoryStore, are_adjacent
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.cue import CueScorer
-from langchain_memview.scorers.weighted import WeightedScorer
+from langchain_memview.scorers.default import default_scorer
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,13 @@ class PolicyAudit:
 
 
 def interface_of(policy: Policy) -> TrustedInterface:
-    """Return the trusted interface that `MemView` builds from a policy alone."""
-    scorer = WeightedScorer(policy.scorer) if policy.scorer else CueScorer()
+    """Return the trusted interface that `MemView` builds from a policy alone.
+
+    Where the policy is calibrated for an embedding model, cues stand in for it: the
+    stores that are compared are made of cues, and the bound holds for every scorer.
+    """
+    calibrated = isinstance(policy.scorer, EmbeddingScore)
+    scorer = CueScorer() if calibrated else default_scorer(policy)
     return TrustedInterface(policy, KeywordRouter.of(policy), scorer)
 
 

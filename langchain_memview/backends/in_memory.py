@@ -1,14 +1,26 @@
 """Raw memories in this process: for tests, examples and short-lived agents."""
 
 import threading
+from array import array
 from collections.abc import Mapping, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from typing_extensions import override
 
-from langchain_memview.core.backend import Backend
+from langchain_memview.core.backend import PreparedBackend
+from langchain_memview.core.preparation import Numbers, Preparation
 
 
-class InMemoryBackend(Backend):
+@dataclass
+class _Memories:
+    """What is remembered of one subject, by position."""
+
+    texts: dict[int, str] = field(default_factory=dict)
+    numbers: dict[int, Numbers] = field(default_factory=dict)
+
+
+class InMemoryBackend(PreparedBackend):
     """Keeps raw memories in a dictionary; they end with the process.
 
     Args:
@@ -17,8 +29,10 @@ class InMemoryBackend(Backend):
 
     def __init__(self, memories: Mapping[str, Mapping[int, str]] | None = None) -> None:
         self._lock = threading.Lock()
+        self._preparation: Preparation | None = None
         self._contents = {
-            subject: dict(contents) for subject, contents in (memories or {}).items()
+            subject: _Memories(dict(contents))
+            for subject, contents in (memories or {}).items()
         }
 
     @override
@@ -28,20 +42,76 @@ class InMemoryBackend(Backend):
     @override
     def read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
         with self._lock:
-            contents = self._contents.get(subject, {})
-            return {p: contents[p] for p in positions if p in contents}
+            texts = self._of(subject).texts
+            return {p: texts[p] for p in positions if p in texts}
 
     @override
     def write(self, subject: str, position: int, text: str) -> None:
-        with self._lock:
-            self._contents.setdefault(subject, {})[position] = text
+        self.write_prepared(subject, position, text, None)
 
     @override
     def written(self, subject: str, positions: Set[int]) -> Set[int]:
         with self._lock:
-            return positions & self._contents.get(subject, {}).keys()
+            return positions & self._of(subject).texts.keys()
 
     @override
     def forget(self, subject: str) -> None:
         with self._lock:
             self._contents.pop(subject, None)
+
+    @override
+    def prepared_by(self) -> Preparation | None:
+        return self._preparation
+
+    @override
+    def prepare_for(self, preparation: Preparation) -> None:
+        self._preparation = preparation
+
+    @override
+    def write_prepared(
+        self, subject: str, position: int, text: str, numbers: Numbers | None
+    ) -> None:
+        with self._lock:
+            memories = self._contents.setdefault(subject, _Memories())
+            memories.texts[position] = text
+            memories.numbers.pop(position, None)
+            if numbers is not None:
+                memories.numbers[position] = array("f", numbers)
+
+    @override
+    def attach(self, subject: str, position: int, text: str, numbers: Numbers) -> None:
+        with self._lock, suppress(KeyError):
+            memories = self._contents[subject]
+            if memories.texts[position] == text:
+                memories.numbers[position] = array("f", numbers)
+
+    @override
+    def read_prepared(self, subject: str, positions: Set[int]) -> Mapping[int, Numbers]:
+        with self._lock:
+            numbers = self._of(subject).numbers
+            return {p: numbers[p] for p in positions if p in numbers}
+
+    @override
+    def unprepared(self) -> list[tuple[str, int, str]]:
+        with self._lock:
+            return [
+                (subject, position, text)
+                for subject, memories in self._contents.items()
+                for position, text in memories.texts.items()
+                if text and position not in memories.numbers
+            ]
+
+    @override
+    def sample(self) -> tuple[str, Numbers] | None:
+        with self._lock:
+            return next(
+                (
+                    (memories.texts[position], numbers)
+                    for memories in self._contents.values()
+                    for position, numbers in memories.numbers.items()
+                ),
+                None,
+            )
+
+    def _of(self, subject: str) -> _Memories:
+        return self._contents.get(subject) or _Memories()

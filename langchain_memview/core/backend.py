@@ -5,8 +5,10 @@ on what is stored (C4), and an empty position, an unknown subject and an empty s
 all the same to it: the content `""`.
 """
 
-from collections.abc import Mapping, Set
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Set
+from typing import Protocol, runtime_checkable
+
+from langchain_memview.core.preparation import Numbers, Preparation
 
 
 class Backend(Protocol):
@@ -43,6 +45,76 @@ class Backend(Protocol):
 
     def forget(self, subject: str) -> None:
         """Delete every content of the subject.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        ...
+
+
+@runtime_checkable
+class PreparedBackend(Backend, Protocol):
+    """A backend that keeps beside every text what a scorer prepared from it."""
+
+    def prepared_by(self) -> Preparation | None:
+        """Return whose numbers are kept; None if it is not recorded.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        ...
+
+    def prepare_for(self, preparation: Preparation) -> None:
+        """Record whose numbers are kept from now on.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+            WiringError: It holds numbers of another size.
+        """
+        ...
+
+    def write_prepared(
+        self, subject: str, position: int, text: str, numbers: Numbers | None
+    ) -> None:
+        """Replace the content of one position, text and numbers at once.
+
+        Args:
+            subject: Whose memory it is.
+            position: A position of the layout.
+            text: The memory. Private.
+            numbers: What was prepared from it, or None if that is still to be done.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        ...
+
+    def attach(self, subject: str, position: int, text: str, numbers: Numbers) -> None:
+        """Keep the numbers for a position if its text is still this one.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        ...
+
+    def read_prepared(self, subject: str, positions: Set[int]) -> Mapping[int, Numbers]:
+        """Return the numbers of these positions, without those that have none.
+
+        Raises:
+            MemoryUnavailableError: As in `read`.
+        """
+        ...
+
+    def unprepared(self) -> Iterable[tuple[str, int, str]]:
+        """Return subject, position and text of every memory without numbers. Private.
+
+        Raises:
+            MemoryUnavailableError: The backend cannot be reached.
+        """
+        ...
+
+    def sample(self) -> tuple[str, Numbers] | None:
+        """Return one text with its numbers, or None if there is none. Private.
 
         Raises:
             MemoryUnavailableError: The backend cannot be reached.

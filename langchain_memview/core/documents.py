@@ -9,6 +9,7 @@ from langchain_memview.core.budget import (
 )
 from langchain_memview.core.epochs import epochs_document
 from langchain_memview.core.parts import Slot
+from langchain_memview.core.views import View
 
 
 def budget_document(
@@ -36,6 +37,8 @@ def budget_document(
 def slot_document(slot: Slot) -> dict[str, Any]:
     """Return a slot as plain data, in the shape of a policy file."""
     document: dict[str, Any] = {"when": list(slot.when)}
+    if slot.about:
+        document["about"] = slot.about
     if slot.capacity is not None:
         document["capacity"] = slot.capacity
     if slot.read is not None:
@@ -45,9 +48,15 @@ def slot_document(slot: Slot) -> dict[str, Any]:
     if slot.facet:
         document["facet"] = slot.facet
     document["views"] = {
-        name: view
-        if isinstance(view, str)
-        else {"say": view.say, "cues": list(view.cues)}
+        name: view if isinstance(view, str) else _view_document(view)
         for name, view in slot.views.items()
     }
+    return document
+
+
+def _view_document(view: View) -> dict[str, Any]:
+    document: dict[str, Any] = {"say": view.say, "cues": list(view.cues)}
+    # Written only where it is given: a policy without it keeps its fingerprint.
+    if view.support:
+        document["support"] = view.support
     return document

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langchain_memview.core.accounts import Decide
 from langchain_memview.core.choice import Choice, Draw, fresh_draw
@@ -65,7 +65,7 @@ class TrustedInterface:
         self,
         query: str,
         history: AugmentedTranscript,
-        read: Callable[[Set[int]], Mapping[int, str]],
+        read: Callable[[Set[int]], Mapping[int, Any]],
         transact: Callable[[Decide], Recorded],
         released: Released = nothing_before,
     ) -> Recorded:

@@ -45,6 +45,27 @@ class ScoreWeights:
 
 
 @dataclass(frozen=True)
+class EmbeddingScore:
+    """How the cosine of a memory and a view becomes support, for one embedding model.
+
+    Support is 1/(1 + e^(-slope·(cosine - midpoint))), so it is 1/2 at the midpoint.
+    `memview calibrate` fits both to example sentences.
+
+    Attributes:
+        model: Name of the model that the numbers were fitted for.
+        midpoint: Cosine at which support is 1/2; between -1 and 1.
+        slope: How fast it rises there; > 0.
+        relevance: Weight of the public term, the fit of a view to the query; from 0,
+            where no query is embedded, to below 1. The private term has the rest.
+    """
+
+    model: str
+    midpoint: Amount
+    slope: Amount
+    relevance: Amount = 0
+
+
+@dataclass(frozen=True)
 class Slot:
     """A topic of memory: when it is active, what it reads and how it may answer.
 
@@ -60,6 +81,8 @@ class Slot:
         facet: Slots that name the same facet have the same view ids and are served by
             one standing release; empty means a facet of its own. It counts in the
             standing mode only.
+        about: What queries of the slot are about, in a sentence, for routers that
+            compare meanings. Public.
     """
 
     name: str
@@ -69,6 +92,7 @@ class Slot:
     read: Collection[int] | None = None
     charge: Collection[str] = ()
     facet: str = ""
+    about: str = ""
 
     @cached_property
     def vocabulary(self) -> Mapping[str, View]:

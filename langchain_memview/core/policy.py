@@ -31,10 +31,15 @@ from langchain_memview.core.documents import budget_document, slot_document
 from langchain_memview.core.epochs import OneEpoch, epochs_document, epochs_of
 from langchain_memview.core.facets import Facet, union
 from langchain_memview.core.names import EVERYTHING
-from langchain_memview.core.parts import ProtectedAttribute, ScoreWeights, Slot
+from langchain_memview.core.parts import (
+    EmbeddingScore,
+    ProtectedAttribute,
+    ScoreWeights,
+    Slot,
+)
 from langchain_memview.errors import PolicyError, Problem
 
-__all__ = ["Policy", "ProtectedAttribute", "ScoreWeights", "Slot"]
+__all__ = ["EmbeddingScore", "Policy", "ProtectedAttribute", "ScoreWeights", "Slot"]
 
 Scope = Literal["subject", "audience"]
 
@@ -49,7 +54,8 @@ class Policy:
         slots: The slots, in the order in which they are processed.
         budget: `OnlineBudget`, `PreallocatedBudget` or `StandingBudget`.
         layout: Position (1, 2, …) to slot name; None when every slot has a capacity.
-        scorer: Weights of the paper's scorer; None for the default cue scorer.
+        scorer: Weights of the paper's scorer, or the calibration of an embedding
+            model; None for the default cue scorer.
         sensitivity: Δu to run at instead of the derived bound; only a larger one.
         scope: `subject` shares one ledger among all applications; `audience` gives
             each its own, which holds only if they do not pool what they see.
@@ -63,7 +69,7 @@ class Policy:
     slots: Sequence[Slot]
     budget: OnlineBudget | PreallocatedBudget | StandingBudget
     layout: Mapping[int, str] | None = None
-    scorer: ScoreWeights | None = None
+    scorer: ScoreWeights | EmbeddingScore | None = None
     sensitivity: Amount | None = None
     scope: Scope = "subject"
 
@@ -96,8 +102,7 @@ class Policy:
             ),
         )
         if self.scorer is not None:
-            weights = {k: exact(v) for k, v in vars(self.scorer).items()}
-            set_(self, "scorer", ScoreWeights(**weights))
+            set_(self, "scorer", _exact_numbers(self.scorer))
         if self.sensitivity is not None:
             set_(self, "sensitivity", exact(self.sensitivity))
         if isinstance(self.budget, StandingBudget):
@@ -250,6 +255,16 @@ class Policy:
     @cached_property
     def _facet_of(self) -> Mapping[str, Facet]:
         return {slot: facet for facet in self.facets for slot in facet.slots}
+
+
+def _exact_numbers(
+    scorer: ScoreWeights | EmbeddingScore,
+) -> ScoreWeights | EmbeddingScore:
+    fields: dict[str, Any] = {
+        name: value if name == "model" else exact(value)
+        for name, value in vars(scorer).items()
+    }
+    return type(scorer)(**fields)
 
 
 def _repeated_slots(slots: Iterable[Slot]) -> list[Problem]:

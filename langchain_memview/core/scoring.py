@@ -15,7 +15,7 @@ logged, because whether a scorer fails may depend on memory.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_memview.core.mechanism import GRID
 from langchain_memview.core.policy import Slot
@@ -42,12 +42,13 @@ class Scorer(Protocol):
         """Return the public term: how well each view fits the query, shape `(k,)`."""
         ...
 
-    def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
+    def support(self, slot: Slot, contents: Sequence[Any]) -> Sequence[Terms]:
         """Return the private terms, one row per weight, each of shape `(k,)`.
 
         Args:
             slot: The slot with its vocabulary of k views.
-            contents: Contents of the read set in position order. Private.
+            contents: Contents of the read set in position order: texts, or what a
+                `PreparingScorer` prepared from them. Private.
         """
         ...
 
@@ -109,7 +110,7 @@ def public_prior(scorer: Scorer, query: str, slot: Slot) -> tuple[Fraction, ...]
 
 
 def scores(
-    scorer: Scorer, slot: Slot, query: str, contents: Sequence[str]
+    scorer: Scorer, slot: Slot, query: str, contents: Sequence[Any]
 ) -> tuple[Fraction, ...]:
     """Return u(q, v; M_R) of every view, in [0, 1], on the grid of thousandths (Eq. 5).
 
@@ -136,7 +137,7 @@ def scores(
 
 
 def supports(
-    scorer: Scorer, slot: Slot, contents: Sequence[str]
+    scorer: Scorer, slot: Slot, contents: Sequence[Any]
 ) -> tuple[Fraction, ...]:
     """Return how far the contents support every view, in [0, 1]. Private.
 
@@ -155,7 +156,7 @@ def supports(
 
 
 def _private(
-    scorer: Scorer, slot: Slot, contents: Sequence[str], weights: Sequence[Fraction]
+    scorer: Scorer, slot: Slot, contents: Sequence[Any], weights: Sequence[Fraction]
 ) -> list[int]:
     """Return the private part of every score, in whole thousandths."""
     count = len(slot.vocabulary)

@@ -27,7 +27,7 @@ for which the query leaves fewer views is a draw among those.
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from langchain_memview.core.accounts import Decide
 from langchain_memview.core.budget import StandingBudget
@@ -45,7 +45,7 @@ from langchain_memview.core.scoring import public_prior, scores, supports
 from langchain_memview.core.transcript import AugmentedTranscript
 from langchain_memview.core.views import GENERIC
 
-Read = Callable[[Set[int]], Mapping[int, str]]
+Read = Callable[[Set[int]], Mapping[int, Any]]
 Prior = Sequence[Fraction] | None
 
 
@@ -232,7 +232,7 @@ class StandingInterface:
         return Choice(mechanism, (best,)), tuple(facet.views[i] for i in open_to)
 
     def _ranked(
-        self, facet: Facet, contents: Mapping[int, str], threshold: Fraction
+        self, facet: Facet, contents: Mapping[int, Any], threshold: Fraction
     ) -> list[int]:
         """Return the indices of the facet's views, the best supported first. Private.
 

@@ -23,16 +23,27 @@ class View:
         cues: Word beginnings that, in a memory, speak for this view. Public; what they
             match is private.
         name: The view's name in its vocabulary; the policy fills it in.
+        support: What a memory says that speaks for this view, as a sentence that
+            embeddings are compared with. Public, and never given to the chat model.
     """
 
     say: str
     cues: tuple[str, ...] = ()
     name: str = ""
+    support: str = ""
 
-    def __init__(self, say: str, cues: Iterable[str] = (), name: str = "") -> None:
+    def __init__(
+        self, say: str, cues: Iterable[str] = (), name: str = "", support: str = ""
+    ) -> None:
         object.__setattr__(self, "say", say)
         object.__setattr__(self, "cues", tuple(cues))
         object.__setattr__(self, "name", name)
+        object.__setattr__(self, "support", support)
+
+    @property
+    def hypothesis(self) -> str:
+        """Return the text that memories are compared with: `support`, if it is given."""
+        return self.support or " ".join([self.say, *self.cues])
 
 
 def vocabulary(views: Mapping[str, View | str]) -> Mapping[str, View]:
@@ -44,7 +55,7 @@ def vocabulary(views: Mapping[str, View | str]) -> Mapping[str, View]:
     named = {
         name: View(view, (), name)
         if isinstance(view, str)
-        else View(view.say, view.cues, name)
+        else View(view.say, view.cues, name, view.support)
         for name, view in views.items()
     }
     first = {GENERIC: named[GENERIC]} if GENERIC in named else {}

@@ -15,7 +15,13 @@ from langchain_memview.core.budget import (
 from langchain_memview.core.checks import check_policy
 from langchain_memview.core.checks.plain import mistake, shown
 from langchain_memview.core.epochs import OneEpoch, epochs_of
-from langchain_memview.core.policy import Policy, ProtectedAttribute, ScoreWeights, Slot
+from langchain_memview.core.policy import (
+    EmbeddingScore,
+    Policy,
+    ProtectedAttribute,
+    ScoreWeights,
+    Slot,
+)
 from langchain_memview.core.views import View
 from langchain_memview.errors import PolicyError, Problem
 from langchain_memview.policies.shape_problems import meant_path, shape_problems
@@ -163,7 +169,7 @@ def _policy(document: Mapping[str, Any]) -> Policy:
         slots=[_slot(name, fields) for name, fields in document["slots"].items()],
         budget=_budget(budget),
         layout=document.get("layout"),
-        scorer=None if scorer is None else ScoreWeights(**scorer),
+        scorer=None if scorer is None else _scorer(scorer),
         sensitivity=document.get("sensitivity"),
         scope=document.get("scope") or "subject",
     )
@@ -185,16 +191,21 @@ def _budget(
     )
 
 
+def _scorer(fields: Mapping[str, Any]) -> ScoreWeights | EmbeddingScore:
+    return EmbeddingScore(**fields) if "model" in fields else ScoreWeights(**fields)
+
+
 def _slot(name: str, fields: Mapping[str, Any]) -> Slot:
     return Slot(
         name,
         when=fields.get("when", ()),
         views={
-            view: say if isinstance(say, str) else View(say["say"], say.get("cues", ()))
+            view: say if isinstance(say, str) else View(**say)
             for view, say in fields["views"].items()
         },
         capacity=fields.get("capacity"),
         read=fields.get("read"),
         charge=fields.get("charge", ()),
         facet=fields.get("facet", ""),
+        about=fields.get("about", ""),
     )

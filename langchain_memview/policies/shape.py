@@ -153,6 +153,24 @@ class ScorerShape(Shape):
     specificity: Weight = Field(description="Weight of how specific the memories are.")
 
 
+class EmbeddingShape(Shape):
+    """How the cosine of a memory and a view becomes support; `memview calibrate`."""
+
+    model: str = Field(description="Name of the embedding model they were fitted for.")
+    midpoint: Annotated[
+        Any,
+        WithJsonSchema(
+            {"type": "number", "exclusiveMinimum": -1, "exclusiveMaximum": 1}
+        ),
+    ] = Field(description="Cosine at which a memory supports a view by one half.")
+    slope: Number = Field(description="How fast the support rises there.")
+    relevance: Weight = Field(
+        default=None,
+        description="Weight of a view's fit to the query, below 1; 0 by default, and "
+        "then no query is embedded.",
+    )
+
+
 class ViewShape(Shape):
     """One public way to answer."""
 
@@ -160,6 +178,12 @@ class ViewShape(Shape):
     cues: list[str] = Field(
         default=[],
         description="Word beginnings that, in a memory, speak for this view.",
+    )
+    support: str = Field(
+        default="",
+        description="What a memory says that speaks for this view, for embeddings; the "
+        "chat model is never given it.",
+        json_schema_extra={"minLength": 1},
     )
 
 
@@ -175,6 +199,11 @@ def _budget_kind(value: Any) -> Any:
     return mode if isinstance(mode, str) and mode in _BUDGETS else None
 
 
+def _scorer_kind(value: Any) -> str:
+    calibrated = isinstance(value, Mapping) and "model" in value
+    return "embedding" if calibrated else "weights"
+
+
 def _view_kind(value: Any) -> str:
     return "view" if isinstance(value, Mapping) else "sentence"
 
@@ -182,6 +211,11 @@ def _view_kind(value: Any) -> str:
 View = Annotated[
     Annotated[str, Tag("sentence")] | Annotated[ViewShape, Tag("view")],
     Discriminator(_view_kind),
+]
+Scorer = Annotated[
+    Annotated[ScorerShape, Tag("weights")]
+    | Annotated[EmbeddingShape, Tag("embedding")],
+    Discriminator(_scorer_kind),
 ]
 Budget = Annotated[
     Annotated[OnlineShape, Tag("online")]
@@ -210,6 +244,11 @@ class SlotShape(Shape):
         description="Attributes to charge; derived by default. It may name more than "
         "the affected ones, never fewer.",
     )
+    about: str = Field(
+        default="",
+        description="What queries of this slot are about, in a sentence, for routers "
+        "that compare meanings.",
+    )
     facet: str = Field(
         default="",
         description="Slots of one facet share their view names and one standing release.",
@@ -236,8 +275,10 @@ class PolicyShape(Shape):
         description="Protected attributes.", json_schema_extra={"minProperties": 1}
     )
     budget: Budget = Field(description="How much one release costs.")
-    scorer: ScorerShape | None = Field(
-        default=None, description="Weights of the paper's scorer; cues by default."
+    scorer: Scorer | None = Field(
+        default=None,
+        description="Weights of the paper's scorer, or the calibration of an embedding "
+        "model; cues by default.",
     )
     sensitivity: Annotated[
         Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1})
@@ -271,8 +312,11 @@ def keys_at(path: tuple[Any, ...], document: Mapping[str, Any]) -> list[str]:
     shape: type[Shape] = PolicyShape
     if section == "budget":
         shape = _BUDGETS.get(_budget_kind(document["budget"]), PreallocatedShape)
-    elif section in ("attributes", "scorer"):
-        shape = AttributeShape if section == "attributes" else ScorerShape
+    elif section == "attributes":
+        shape = AttributeShape
+    elif section == "scorer":
+        embedding = _scorer_kind(document["scorer"]) == "embedding"
+        shape = EmbeddingShape if embedding else ScorerShape
     elif section == "slots":
         shape = ViewShape if depth > 2 else SlotShape
     return list(shape.model_fields)

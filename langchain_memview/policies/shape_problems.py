@@ -61,8 +61,8 @@ def meant_path(path: Path, document: Mapping[str, Any]) -> Path:
 
 
 def _without_tags(loc: tuple[int | str, ...]) -> Path:
-    """Return the path in the document: pydantic adds the kind of budget and view."""
-    if loc[0] == "budget":
+    """Return the path in the document: pydantic adds the kind of a union's member."""
+    if loc[0] in ("budget", "scorer"):
         return (*loc[:1], *loc[2:])
     if loc[0] == "slots" and loc[2:3] == ("views",):
         return (*loc[:4], *loc[5:])

@@ -53,11 +53,7 @@ class WeightedScorer(Scorer):
 
     @override
     def relevance(self, query: str, slot: Slot) -> Terms:
-        asked = frozenset(stems(query))
-        words = [_view_stems(view) for view in slot.vocabulary.values()]
-        shares = [len(asked & own) / len(own) if own else 0.0 for own in words]
-        best = max(shares)
-        return [share / best if best else 0.0 for share in shares]
+        return relevance_by_words(query, slot)
 
     @override
     def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
@@ -73,6 +69,20 @@ class WeightedScorer(Scorer):
     @override
     def prior(self, query: str, slot: Slot) -> None:
         return None
+
+
+def relevance_by_words(query: str, slot: Slot) -> list[float]:
+    """Return the share of each view's words in the query, relative to the best view's.
+
+    Args:
+        query: q_t. Public.
+        slot: The slot with its vocabulary of k views.
+    """
+    asked = frozenset(stems(query))
+    words = [_view_stems(view) for view in slot.vocabulary.values()]
+    shares = [len(asked & own) / len(own) if own else 0.0 for own in words]
+    best = max(shares)
+    return [share / best if best else 0.0 for share in shares]
 
 
 @lru_cache(maxsize=1024)

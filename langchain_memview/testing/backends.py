@@ -16,7 +16,8 @@ class TestMyBackend(BackendConformance):
 
 import pytest
 
-from langchain_memview.core.backend import Backend
+from langchain_memview.core.backend import Backend, PreparedBackend
+from langchain_memview.core.preparation import Preparation
 from langchain_memview.testing.ledgers import ALIKE
 
 CANARY = "canary-4f1d"
@@ -123,3 +124,89 @@ class BackendConformance:
         """Logs and error reports print it."""
         backend.write(CANARY, 1, CANARY)
         assert CANARY not in f"{backend!r} {backend!s}"
+
+
+class PreparedBackendConformance(BackendConformance):
+    """Tests that every `PreparedBackend` passes; they prepare three numbers each."""
+
+    PREPARATION = Preparation("three", 3, "", (0.0, 1.0, 0.0))
+
+    @pytest.fixture
+    def prepared(self, backend: Backend) -> PreparedBackend:
+        """Return the backend, prepared for three numbers."""
+        assert isinstance(backend, PreparedBackend)
+        backend.prepare_for(self.PREPARATION)
+        return backend
+
+    def test_it_remembers_whose_numbers_it_keeps(
+        self, prepared: PreparedBackend
+    ) -> None:
+        """What is recorded comes back without a difference."""
+        known = prepared.prepared_by()
+        assert known is not None
+        assert not known.differs(self.PREPARATION)
+
+    def test_numbers_come_back_and_only_those(self, prepared: PreparedBackend) -> None:
+        """A memory without numbers, and an empty position, are left out."""
+        prepared.write_prepared("ana", 1, "Has debts.", [0.5, -1.0, 0.25])
+        prepared.write_prepared("ana", 2, "Has savings.", None)
+        found = prepared.read_prepared("ana", {1, 2, 7})
+        assert {p: list(numbers) for p, numbers in found.items()} == {
+            1: [0.5, -1.0, 0.25]
+        }
+        assert prepared.read("ana", {1, 2}) == {1: "Has debts.", 2: "Has savings."}
+        assert prepared.read_prepared("ana", frozenset()) == {}
+        assert prepared.read_prepared("nobody", {1}) == {}
+
+    def test_what_waits_is_listed_until_numbers_are_attached(
+        self, prepared: PreparedBackend
+    ) -> None:
+        """Nothing that was written is lost when its model did not answer."""
+        prepared.write_prepared("ana", 1, "Has debts.", [1.0, 0.0, 0.0])
+        prepared.write_prepared("ana", 2, "Has savings.", None)
+        prepared.write("bo", 1, "Has a loan.")
+        prepared.write_prepared("bo", 2, "", None)
+        assert sorted(prepared.unprepared()) == [
+            ("ana", 2, "Has savings."),
+            ("bo", 1, "Has a loan."),
+        ]
+        prepared.attach("ana", 2, "Has savings.", [0.0, 1.0, 0.0])
+        assert list(prepared.read_prepared("ana", {2})[2]) == [0.0, 1.0, 0.0]
+        assert list(prepared.unprepared()) == [("bo", 1, "Has a loan.")]
+
+    def test_numbers_of_a_text_that_was_replaced_are_not_attached(
+        self, prepared: PreparedBackend
+    ) -> None:
+        """They belong to a memory that is not there any more."""
+        prepared.write_prepared("ana", 1, "Has savings.", None)
+        prepared.attach("ana", 1, "Has debts.", [1.0, 0.0, 0.0])
+        prepared.attach("ana", 2, "Has debts.", [1.0, 0.0, 0.0])
+        prepared.attach("nobody", 1, "Has debts.", [1.0, 0.0, 0.0])
+        assert prepared.read_prepared("ana", {1, 2}) == {}
+        assert prepared.written("nobody", {1}) == frozenset()
+
+    def test_a_new_text_does_not_keep_the_old_numbers(
+        self, prepared: PreparedBackend
+    ) -> None:
+        """Text and numbers are replaced at once."""
+        prepared.write_prepared("ana", 1, "Has debts.", [1.0, 0.0, 0.0])
+        prepared.write("ana", 1, "Has savings.")
+        assert prepared.read_prepared("ana", {1}) == {}
+
+    def test_a_sample_is_a_text_with_its_numbers(
+        self, prepared: PreparedBackend
+    ) -> None:
+        """Those that wait are none."""
+        assert prepared.sample() is None
+        prepared.write_prepared("ana", 1, "Has savings.", None)
+        assert prepared.sample() is None
+        prepared.write_prepared("ana", 2, "Has debts.", [1.0, 0.0, 0.0])
+        text, numbers = prepared.sample() or ("", [])
+        assert (text, list(numbers)) == ("Has debts.", [1.0, 0.0, 0.0])
+
+    def test_forgetting_takes_the_numbers_too(self, prepared: PreparedBackend) -> None:
+        """They were made from the memory."""
+        prepared.write_prepared("ana", 1, "Has debts.", [1.0, 0.0, 0.0])
+        prepared.forget("ana")
+        assert prepared.read_prepared("ana", {1}) == {}
+        assert prepared.sample() is None

@@ -183,6 +183,50 @@ def test_the_sensitivity_bound_is_the_sum_of_the_private_weights() -> None:
     assert codes(good() | {"scorer": damaged, "sensitivity": 0.1}) == ["MV402", "MV503"]
 
 
+CALIBRATED = {"model": "minilm", "midpoint": 0.4, "slope": 12}
+
+
+def test_a_calibration_is_checked_number_by_number() -> None:
+    assert codes(good() | {"scorer": CALIBRATED}) == ["MV503"]
+    damaged = {"model": " ", "midpoint": 1, "slope": 0, "relevance": 1}
+    assert said(good() | {"scorer": damaged})[:4] == [
+        "scorer.model error[MV415] model must name an embedding model, got ' '",
+        "scorer.midpoint error[MV415] midpoint must be a cosine between -1 and 1, got 1\n"
+        "  fix: memview calibrate fits it to examples",
+        "scorer.slope error[MV415] slope must be a number above 0 and up to 1000, got 0"
+        "\n  fix: memview calibrate fits it to examples",
+        "scorer.relevance error[MV402] relevance must be a weight from 0 to below 1, got "
+        "1; the rest is the weight of what the memory supports",
+    ]
+    missing = {"model": 7, "slope": "steep", "relevance": "much"}
+    assert codes(good() | {"scorer": missing}).count("MV415") == 3
+
+
+def test_the_sensitivity_of_an_embedding_scorer_is_the_weight_of_support() -> None:
+    scorer = CALIBRATED | {"relevance": 0.3}
+    document = good() | {"scorer": scorer, "sensitivity": 0.5}
+    assert "below the bound 0.7 of this scorer (support 0.7)" in said(document)[0]
+    assert codes(document | {"sensitivity": 0.7}) == ["MV503"]
+    broken = good() | {"scorer": CALIBRATED | {"relevance": "?"}, "sensitivity": 0.1}
+    assert codes(broken) == ["MV402", "MV503"]
+
+
+@pytest.mark.parametrize(
+    ("support", "code"),
+    [
+        ("{user} is ill.", "MV202"),
+        (" ", "MV214"),
+        (7, None),
+        ("The user is ill.", None),
+    ],
+)
+def test_a_support_sentence_is_a_public_text(support: object, code: str | None) -> None:
+    document = good()
+    document["slots"]["food"]["views"]["sweet"] = {"say": "Sweet.", "support": support}
+    found = [p.code for p in check_policy(document) if p.path[-1] == "support"]
+    assert found == ([code] if code else [])
+
+
 def test_a_sensitivity_above_the_bound_makes_the_best_view_rarer() -> None:
     document = with_("budget.k", 3) | {
         "scorer": {"relevance": 0.4, "compatibility": 0.4, "specificity": 0.2}

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_memview.core.budget import OnlineBudget, PreallocatedBudget
-from langchain_memview.core.policy import Policy, ProtectedAttribute, ScoreWeights, Slot
+from langchain_memview.core.policy import (
+    EmbeddingScore,
+    Policy,
+    ProtectedAttribute,
+    ScoreWeights,
+    Slot,
+)
 from langchain_memview.core.views import View
 from langchain_memview.errors import PolicyError
 from langchain_memview.policies import check_policy_file, load_policy, policy_from_text
@@ -348,3 +354,45 @@ def test_the_example_with_any_value_replaced_is_a_policy_or_a_policy_error(
     )
     with contextlib.suppress(PolicyError):
         policy_from_text(yaml.safe_dump(document, allow_unicode=True))
+
+
+def test_an_embedding_policy_is_equal_in_yaml_and_in_python() -> None:
+    text = """
+version: 1
+name: notes
+attributes: {debt: {positions: [money], cap: 2}}
+budget: {mode: online, k: 3}
+scorer: {model: minilm, midpoint: 0.41, slope: 12.5, relevance: 0.2}
+slots:
+  money:
+    about: What things cost.
+    when: [pay]
+    capacity: 3
+    views:
+      generic: Assume an ordinary budget.
+      cheap: {say: Keep it cheap., support: The user owes money.}
+"""
+    policy = policy_from_text(text)
+    assert policy == Policy(
+        "notes",
+        {"debt": ProtectedAttribute(["money"], cap=2)},
+        [
+            Slot(
+                "money",
+                about="What things cost.",
+                when=["pay"],
+                capacity=3,
+                views={
+                    "generic": "Assume an ordinary budget.",
+                    "cheap": View("Keep it cheap.", support="The user owes money."),
+                },
+            )
+        ],
+        OnlineBudget(3),
+        scorer=EmbeddingScore("minilm", "0.41", "12.5", "0.2"),
+    )
+    assert policy_from_text(text.replace("owes", "has")).fingerprint != (
+        policy.fingerprint
+    )
+    with pytest.raises(PolicyError, match="did you mean 'midpoint'"):
+        policy_from_text(text.replace("midpoint", "midpiont"))

@@ -85,7 +85,7 @@ MISTAKES = [
         "policy.yaml:16:21 error[MV214] view 'food.high_protein' says nothing\n"
         "  fix: give it one sentence, or delete it\n"
         "policy.yaml:16:22 error[MV104] unknown key 'text'\n"
-        "  fix: known keys are cues, say",
+        "  fix: known keys are cues, say, support",
     ),
     (
         "a section left out",

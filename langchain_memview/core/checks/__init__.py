@@ -10,7 +10,8 @@ wrong type is reported, or skipped where the policy loader reports it.
 | MV106, MV301–MV304, MV306, MV308, MV309 | protected attributes and caps | here |
 | MV105, MV106, MV111–MV113, MV115 | layout and capacities | `layout` |
 | MV201, MV202, MV204, MV205, MV209–MV215 | slots and views | `slots` |
-| MV401–MV408, MV410, MV414 | scorer, sensitivity, budget | `budget` |
+| MV404–MV408, MV410, MV414 | budget | `budget` |
+| MV401–MV403, MV415 | scorer, sensitivity | `scorer` |
 | MV409, MV411–MV413 | epochs and facets of the standing mode | `standing` |
 | MV203, MV206–MV208, MV305, MV307, MV501–MV503 | warnings and notes | `advice` |
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 from langchain_memview.core.amounts import TICKS_PER_NAT, to_ticks
 from langchain_memview.core.checks.advice import advise
-from langchain_memview.core.checks.budget import check_budget, check_scorer
+from langchain_memview.core.checks.budget import check_budget
 from langchain_memview.core.checks.draft import (
     MAX_CAP,
     Draft,
@@ -38,6 +39,7 @@ from langchain_memview.core.checks.plain import (
     shown,
     whole,
 )
+from langchain_memview.core.checks.scorer import check_scorer
 from langchain_memview.core.checks.slots import check_slots
 from langchain_memview.core.names import EVERYTHING
 from langchain_memview.errors import Problem

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 from langchain_memview.core.budget import StandingBudget
-from langchain_memview.core.checks.budget import sensitivity_bound
 from langchain_memview.core.checks.draft import Draft, DraftSlot, items, mapping
 from langchain_memview.core.checks.hints import (
     AttributeNames,
@@ -20,6 +19,7 @@ from langchain_memview.core.checks.hints import (
     stated_fact,
 )
 from langchain_memview.core.checks.plain import number, short, shown, whole
+from langchain_memview.core.checks.scorer import sensitivity_bound
 from langchain_memview.core.guarantees import in_100, posterior_odds_bounds
 from langchain_memview.errors import Problem
 

@@ -1,7 +1,6 @@
-"""Problems of budget, scorer and sensitivity: an ε > 0 and a Δu that holds."""
+"""Problems of the budget: every ε is > 0 and every share is given."""
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any, get_args
 
 from langchain_memview.core.amounts import TICKS_PER_NAT
@@ -10,19 +9,14 @@ from langchain_memview.core.checks.draft import Draft, did_you_mean, mapping
 from langchain_memview.core.checks.plain import (
     bare,
     mistake,
-    number,
-    short,
     shown,
     whole,
 )
 from langchain_memview.core.checks.standing import check_standing
-from langchain_memview.core.mechanism import GRID
 from langchain_memview.errors import Problem
 
 _MODES = ["online", "preallocated", "standing"]
 _FALLBACKS = get_args(Fallback)
-_PRIVATE = ("compatibility", "specificity")
-_WEIGHTS = ("relevance", *_PRIVATE)
 
 
 def check_budget(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem]:
@@ -51,52 +45,6 @@ def check_budget(fields: Mapping[Any, Any], readable: Draft) -> Iterator[Problem
     if mode != "standing":
         yield from _without_standing(budget, readable)
     yield from _too_small(readable)
-
-
-def check_scorer(fields: Mapping[Any, Any]) -> Iterator[Problem]:
-    """Yield the errors of the scorer section and of the sensitivity.
-
-    Args:
-        fields: The policy document.
-    """
-    if isinstance(fields.get("scorer"), Mapping):
-        yield from _weights(fields["scorer"])
-    sensitivity = fields.get("sensitivity")
-    if sensitivity is None:
-        return
-    exact, path = number(sensitivity), ("sensitivity",)
-    bound = sensitivity_bound(fields)
-    if exact is None or not 0 < exact <= 1:
-        text = f"sensitivity must be a number in (0, 1], got {shown(sensitivity)}"
-        yield mistake("MV403", path, text, "remove it (derived)")
-    elif bound is not None and exact < bound[0]:
-        yield mistake(
-            "MV401",
-            path,
-            f"sensitivity {short(exact)} is below the bound {short(bound[0])} of this "
-            f"scorer ({bound[1]}), so each release would cost more than its ε",
-            f"remove it (derived), or set it to {short(bound[0])} or more",
-        )
-
-
-def sensitivity_bound(fields: Mapping[Any, Any]) -> tuple[Fraction, str] | None:
-    """Return Δu of the policy's scorer and where it comes from; None if not judgeable.
-
-    Only private terms move between adjacent stores, each within [0, 1], so the bound of
-    Eq. (6) is the sum of their weights. The default cue scorer has one such term.
-
-    Args:
-        fields: The policy document.
-    """
-    if fields.get("scorer") is None:
-        return Fraction(1), "support 1"
-    scorer = mapping(fields["scorer"])
-    weights = {name: _weight(scorer.get(name)) for name in _PRIVATE}
-    sound = {name: weight for name, weight in weights.items() if weight is not None}
-    if len(sound) < len(_PRIVATE) or sum(sound.values()) * GRID < 1:
-        return None
-    parts = " + ".join(f"{name} {short(weight)}" for name, weight in sound.items())
-    return sum(sound.values(), Fraction(0)), parts
 
 
 def _too_small(readable: Draft) -> Iterator[Problem]:
@@ -161,38 +109,3 @@ def _preallocated(budget: Mapping[Any, Any], readable: Draft) -> Iterator[Proble
                 f"got {shown(count)}"
             )
             yield mistake("MV404", path, text)
-
-
-def _weight(value: object) -> Fraction | None:
-    exact = number(value)
-    return exact if exact is not None and 0 <= exact <= 1 else None
-
-
-def _weights(scorer: Mapping[Any, Any]) -> Iterator[Problem]:
-    weights: dict[str, Fraction] = {}
-    for name in _WEIGHTS:
-        weight = _weight(scorer.get(name))
-        if weight is not None:
-            weights[name] = weight
-        else:
-            text = (
-                f"weight of {name} must be a number from 0 to 1, "
-                f"got {shown(scorer.get(name))}"
-            )
-            yield mistake("MV402", ("scorer", name), text)
-    if len(weights) < len(_WEIGHTS):
-        return
-    total = sum(weights.values())
-    private = total - weights["relevance"]
-    if total > 1:
-        text = (
-            f"the weights add up to {short(Fraction(total))}, so a score could pass 1"
-        )
-        yield mistake("MV402", ("scorer",), text, "let them add up to 1 (Eq. 5)")
-    if private * GRID < 1:
-        text = (
-            f"compatibility and specificity add up to {short(Fraction(private))}, so no "
-            "memory would ever count"
-        )
-        fix = f"give them 1/{GRID} or more together; 0.4 and 0.2 are the paper's"
-        yield mistake("MV402", ("scorer",), text, fix)

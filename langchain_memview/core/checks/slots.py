@@ -73,6 +73,24 @@ def _views(slot: DraftSlot) -> Iterator[Problem]:
                 "write it as a fixed instruction; put user facts in memory, not in "
                 "views",
             )
+        yield from _support((*path, name, "support"), where, view)
+
+
+def _support(path: tuple[Any, ...], where: str, view: object) -> Iterator[Problem]:
+    support = mapping(view).get("support", "-")
+    if not isinstance(support, str):
+        return
+    if not support.strip():
+        text = f"the support of view {where} says nothing"
+        yield mistake("MV214", path, text, "give it one sentence, or delete it")
+    elif _PLACEHOLDER.search(support):
+        yield mistake(
+            "MV202",
+            path,
+            f"the support of view {where} contains a placeholder: what memories are "
+            "compared with must be the same text for every user (contract C1)",
+            "write what such a memory says of anybody",
+        )
 
 
 def _lists(slot: DraftSlot) -> Iterator[Problem]:
