@@ -11,7 +11,15 @@ from typing import Annotated
 
 import typer
 
-from langchain_memview._cli import audit, bench, demo, ledger, policy
+from langchain_memview._cli import (
+    audit,
+    bench,
+    calibrate,
+    demo,
+    ledger,
+    policy,
+    reembed,
+)
 
 app = typer.Typer(
     name="memview",
@@ -23,8 +31,10 @@ app = typer.Typer(
 )
 app.command("demo", rich_help_panel="Try")(demo.demo_command)
 app.add_typer(policy.app, name="policy", rich_help_panel="Author")
+app.command("calibrate", rich_help_panel="Author")(calibrate.calibrate_command)
 app.command("audit", rich_help_panel="Verify")(audit.audit_command)
 app.add_typer(ledger.app, name="ledger", rich_help_panel="Operate")
+app.command("reembed", rich_help_panel="Operate")(reembed.reembed_command)
 app.add_typer(bench.app, name="bench", rich_help_panel="Measure")
 
 

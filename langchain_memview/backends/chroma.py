@@ -43,7 +43,7 @@ from langchain_memview.errors import MemoryUnavailableError, WiringError
 _SECONDS = 8.0
 _WAIT_SECONDS = 7.0
 _PAGE = 1000
-_PREPARED_BY = "memview:prepared_by"
+PREPARED_BY = "memview:prepared_by"
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
 _collections: dict[tuple[Path, str], Any] = {}
@@ -133,7 +133,7 @@ class ChromaBackend(PreparedBackend):
     @override
     def prepared_by(self) -> Preparation | None:
         metadata = self._call(lambda collection: collection.metadata)
-        stored = (metadata or {}).get(_PREPARED_BY)
+        stored = (metadata or {}).get(PREPARED_BY)
         return None if stored is None else Preparation(**json.loads(stored))
 
     @override
@@ -156,7 +156,7 @@ class ChromaBackend(PreparedBackend):
                             for key, value in (collection.metadata or {}).items()
                             if key != "hnsw:space"
                         },
-                        _PREPARED_BY: stored,
+                        PREPARED_BY: stored,
                     }
                 )
             )

@@ -115,18 +115,11 @@ class EmbeddingScorer(PreparingScorer):
                 f"the policy is calibrated for {found.model!r}, not for {name!r}; "
                 "memview calibrate POLICY --model NAME fits it anew."
             )
-        probe = public_vectors(embeddings, [PROBE])[0]
-        preparation = Preparation(
-            name,
-            len(probe),
-            model_digest(embeddings),
-            tuple(map(float, probe)),
-        )
         vocabularies = {s.name: tuple(s.vocabulary.values()) for s in policy.slots}
         return cls(
             embeddings,
             found,
-            preparation,
+            identity(embeddings, name),
             {
                 slot: public_vectors(
                     embeddings, [view.hypothesis for view in views[1:]]
@@ -153,9 +146,8 @@ class EmbeddingScorer(PreparingScorer):
 
     @override
     def prepare(self, text: str) -> Numbers:
-        vector = unit_vectors(self.embeddings, [text[:LONGEST]])[0]
-        shortened: list[float] = (vector * bearing(text)).tolist()
-        return shortened
+        numbers: list[float] = prepared_vectors(self.embeddings, [text])[0].tolist()
+        return numbers
 
     @property
     @override
@@ -196,6 +188,32 @@ class EmbeddingScorer(PreparingScorer):
 
     def _embedded(self, query: str) -> Matrix:
         return unit_vector(self.embeddings.embed_query(query[:LONGEST]))
+
+
+def identity(embeddings: Embeddings, model: str) -> Preparation:
+    """Return the name, dimension, hash and probe of an embedding model.
+
+    Args:
+        embeddings: The model.
+        model: Its name.
+
+    Raises:
+        WiringError: It does not answer.
+    """
+    probe = public_vectors(embeddings, [PROBE])[0]
+    digest = model_digest(embeddings)
+    return Preparation(model, len(probe), digest, tuple(map(float, probe)))
+
+
+def prepared_vectors(embeddings: Embeddings, texts: Sequence[str]) -> Matrix:
+    """Return b·x of each memory, shape `(n, d)`. Private.
+
+    Raises:
+        ValueError: As in `vectors.unit_vectors`.
+    """
+    bearings = np.array([[bearing(text)] for text in texts], np.float32)
+    vectors = unit_vectors(embeddings, [text[:LONGEST] for text in texts])
+    return vectors * bearings
 
 
 def supports_by_vectors(

@@ -1,0 +1,1 @@
+"""Chat and embedding models by name, for the demo, the benchmarks and the commands."""
