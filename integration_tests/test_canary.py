@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.caches import InMemoryCache as LangChainCache
+from langchain_core.globals import set_llm_cache
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.tracers.context import collect_runs
 from langgraph.cache.memory import InMemoryCache
 from langgraph.cache.sqlite import SqliteCache
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -26,8 +29,9 @@ from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.response import randomized_response
 from langchain_memview.core.scoring import scores, sensitivity
-from langchain_memview.scorers import CueScorer
+from langchain_memview.scorers import ChatModelScorer, CueScorer, LiveChatScorer
 from langchain_memview.testing import aassert_no_canary, assert_no_canary
+from langchain_memview.testing.ratings import StructuredChatModel
 
 TEXT = "canary-7f3a owes nine thousand"
 SCORE, OTHER_SCORE = 0.123456789, 0.876543219
@@ -321,3 +325,49 @@ def test_a_score_and_a_probability_would_be_seen():
         )
         with pytest.raises(AssertionError, match="output"):
             assert_no_canary(graph, QUESTION, THREAD, CANARIES)
+
+
+def rated_by_a_model(messages: Any) -> dict[str, float]:
+    """Rate with numbers that are easy to find again; the prompt holds the memory."""
+    assert TEXT in messages[1].text
+    return {"statement_1": SCORE}
+
+
+@pytest.mark.parametrize("when", ["written", "asked"])
+def test_a_chat_model_that_rates_memories_is_heard_by_nobody(
+    when: str, saver: SqliteSaver
+) -> None:
+    model = StructuredChatModel(reply=rated_by_a_model)
+    scorer, deadline = ChatModelScorer.of(POLICY, model), None
+    if when == "asked":
+        scorer, deadline = LiveChatScorer.of(model, seconds=1.0), 1.1
+
+    def build() -> Any:
+        made = mv.MemView(
+            POLICY,
+            InMemoryBackend(),
+            ledger=mv.InMemoryLedger(),
+            scorer=scorer,
+            deadline=deadline,
+        )
+        made.remember("ana", TEXT, position=1)
+        return agent(made, saver)
+
+    cache = LangChainCache()
+    set_llm_cache(cache)
+    try:
+        with collect_runs() as runs:
+            graph = build()
+        assert_no_canary(
+            graph,
+            QUESTION,
+            THREAD,
+            CANARIES,
+            context=CONTEXT,
+            more={
+                "cache": lambda: cache._cache,
+                "runs of the writing": lambda: runs.traced_runs,
+            },
+        )
+    finally:
+        set_llm_cache(None)

@@ -46,7 +46,12 @@ from langchain_memview.pacing import Pacer
 from langchain_memview.routers.keyword import KeywordRouter
 from langchain_memview.scorers.default import default_scorer
 from langchain_memview.standing import Journals, StandingTurn, standing_budget
-from langchain_memview.wiring import build_mechanisms, check_parts
+from langchain_memview.wiring import (
+    build_mechanisms,
+    check_pace,
+    check_parts,
+    check_router,
+)
 
 _NO_HISTORY = AugmentedTranscript()
 
@@ -68,8 +73,8 @@ class MemView:
             more than how many multiples it took. None ends it when it is done.
 
     Raises:
-        WiringError: A part is none of its kind, the scorer's weights are out of range,
-            or the stored memories were embedded by another model than the scorer's.
+        WiringError: A part is none of its kind, the router is not declared public, the
+            scorer's weights are out of range or it needs a deadline, or the stored memories were embedded by another model than the scorer's.
         MemoryUnavailableError: The scorer keeps numbers beside the memories, and the
             backend cannot be reached.
     """
@@ -101,6 +106,8 @@ class MemView:
             policy, router or KeywordRouter.of(policy), scorer
         )
         check_parts(backend, ledger)
+        check_router(self.interface.router)
+        check_pace(scorer, deadline)
         build_mechanisms(self.interface)
         self._memories = memories_of(backend, scorer)
 

@@ -6,7 +6,9 @@ from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.response import randomized_response
-from langchain_memview.core.scoring import AdditiveScorer
+from langchain_memview.core.routing import Router
+from langchain_memview.core.scoring import AdditiveScorer, Scorer
+from langchain_memview.core.store import MemoryStore
 from langchain_memview.errors import WiringError
 
 
@@ -25,6 +27,40 @@ def check_parts(backend: Backend, ledger: LedgerStore) -> None:
         raise WiringError(
             f"{type(ledger).__name__} is no ledger. A checkpointer becomes one "
             "by ledger_from_checkpointer(saver); SqliteLedger(path) is one."
+        )
+
+
+def check_router(router: Router) -> None:
+    """Raise an error if the router is not declared public, or was handed memory (C4).
+
+    Raises:
+        WiringError: It is one of these.
+    """
+    if getattr(router, "inputs", None) != "public":
+        raise WiringError(
+            f"{type(router).__name__} does not declare that it routes by public inputs "
+            'alone (C4). Inherit from Router, or write inputs = "public" into the class.'
+        )
+    for part in getattr(router, "__dict__", {}).values():
+        if hasattr(part, "written") or isinstance(part, Scorer | MemoryStore):
+            raise WiringError(
+                f"{type(router).__name__} was handed a {type(part).__name__}; what is "
+                "routed would depend on memory (C4). Give it public parts only."
+            )
+
+
+def check_pace(scorer: Scorer, deadline: float | None) -> None:
+    """Raise an error if the scorer waits for a model at a turn without a deadline.
+
+    Raises:
+        WiringError: The deadline is missing, or not above the scorer's time limit.
+    """
+    seconds = getattr(scorer, "seconds", None)
+    if seconds is not None and (deadline is None or deadline <= seconds):
+        raise WiringError(
+            f"{type(scorer).__name__} waits up to {seconds} seconds for a model at every "
+            "slot of a turn, and how long depends on the memory. Build "
+            "MemView(..., deadline=...) above that, for all slots of a turn together."
         )
 
 

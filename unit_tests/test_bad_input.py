@@ -361,6 +361,8 @@ def test_a_view_that_the_prior_excludes_is_never_released():
 class Router:
     """Answers with whatever it is given."""
 
+    inputs = "public"
+
     def __init__(self, answer):
         self.answer = answer
 

@@ -6,7 +6,7 @@ router cannot import memory or scores. Read sets are fixed by the policy
 """
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.transcript import AugmentedTranscript
@@ -14,7 +14,14 @@ from langchain_memview.errors import WiringError
 
 
 class Router(Protocol):
-    """Maps public inputs to the slots of a turn."""
+    """Maps public inputs to the slots of a turn.
+
+    Attributes:
+        inputs: The declaration that it uses nothing but what it is given here, all of
+            which is public. A router that inherits from this class makes it.
+    """
+
+    inputs: ClassVar[Literal["public"]] = "public"
 
     def active_slots(self, query: str, history: AugmentedTranscript) -> Collection[str]:
         """Return the names of the slots that the turn activates; may be empty.

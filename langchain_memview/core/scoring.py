@@ -25,6 +25,7 @@ Terms = Sequence[float]
 """One value between 0 and 1 per view, in the order of the slot's vocabulary."""
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """Scores a slot's views from the query and the contents of its read set."""
 
