@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from langchain_memview._cli.demo import demo_command
 from langchain_memview.demo.chef import MealChef
-from langchain_memview.demo.models import ModelUnavailableError
 from langchain_memview.demo.policy import meal_policy
 from langchain_memview.demo.recipes import dishes, rows
 from langchain_memview.demo.run import open_planner
 from langchain_memview.demo.tour import SEED, TOUR
 from langchain_memview.demo.user import MEMORIES
+from langchain_memview.models.unavailable import ModelUnavailableError
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from langchain_memview.core.views import View
     from langchain_memview.errors import LedgerError, MemViewError, PolicyError
     from langchain_memview.graph.middleware import MemViewMiddleware
-    from langchain_memview.graph.node import memview_node, views_message
+    from langchain_memview.graph.node import (
+        memview_node,
+        messages_with_views,
+        views_message,
+    )
     from langchain_memview.graph.state import MemViewState
     from langchain_memview.ledgers.from_checkpointer import ledger_from_checkpointer
     from langchain_memview.ledgers.in_memory import InMemoryLedger
@@ -66,6 +70,7 @@ _HOMES = {
     "ledger_from_checkpointer": "ledgers.from_checkpointer",
     "load_policy": "policies.load",
     "memview_node": "graph.node",
+    "messages_with_views": "graph.node",
     "views_message": "graph.node",
 }
 
@@ -96,6 +101,7 @@ __all__ = [
     "ledger_from_checkpointer",
     "load_policy",
     "memview_node",
+    "messages_with_views",
     "views_message",
 ]
 

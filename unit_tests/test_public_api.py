@@ -34,6 +34,7 @@ NAMES = [
     "ledger_from_checkpointer",
     "load_policy",
     "memview_node",
+    "messages_with_views",
     "views_message",
 ]
 

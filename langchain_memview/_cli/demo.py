@@ -2,8 +2,9 @@
 
 import json
 import sqlite3
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -12,7 +13,14 @@ from langchain_memview.errors import MemViewError
 _INSTALL = 'pip install "langchain-memview[demo]"'
 
 
-def demo_command(
+class Place(StrEnum):
+    """Where the views stand in the prompt."""
+
+    SYSTEM = "system"
+    USER = "user"
+
+
+def demo_command(  # noqa: PLR0913 - one for every option
     *,
     text: Annotated[
         bool, typer.Option("--text", help="Play in the terminal (the only way so far).")
@@ -24,6 +32,13 @@ def demo_command(
             "huggingface:…)."
         ),
     ] = "embedded",
+    placement: Annotated[
+        Place | None,
+        typer.Option(
+            help="Where the views stand in the prompt; by default user for a local "
+            "huggingface: model, which hardly follows a system message."
+        ),
+    ] = None,
     turns: Annotated[
         int, typer.Option(min=1, max=12, help="How many of the questions to ask.")
     ] = 12,
@@ -51,7 +66,8 @@ def demo_command(
     if not text and not as_json:
         typer.echo("This version plays in the terminal, as with --text.\n", err=True)
     try:
-        _play(model, turns, draws, directory, as_json=as_json)
+        where = str(placement or ("user" if _is_local(model) else "system"))
+        _play(model, where, turns, draws, directory, as_json=as_json)
     except ModuleNotFoundError as missing:
         _stop(f"The demo needs {missing.name}: {_INSTALL}")
     except MemViewError as error:
@@ -71,19 +87,32 @@ def _seed(text: str) -> int | None:
         ) from None
 
 
+def _is_local(model: str) -> bool:
+    return model.startswith("huggingface:")
+
+
 def _play(
-    model: str, turns: int, seed: int | None, directory: Path | None, *, as_json: bool
+    model: str,
+    placement: str,
+    turns: int,
+    seed: int | None,
+    directory: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     from rich.console import Console
 
-    from langchain_memview.demo.models import chat_model
+    from langchain_memview.demo.models import demo_model
     from langchain_memview.demo.run import open_planner
     from langchain_memview.demo.terminal import Screen
     from langchain_memview.demo.tour import TOUR
     from langchain_memview.demo.turns import document
+    from langchain_memview.graph.prompt import known_placement
 
-    tour = TOUR[:turns]
-    with open_planner(directory, chat_model(model), seed) as planner:
+    tour, chat = TOUR[:turns], demo_model(model)
+    if _is_local(model):
+        typer.echo(_memory(chat), err=True)
+    with open_planner(directory, chat, seed, known_placement(placement)) as planner:
         if as_json:
             asked = [planner.ask(question.text) for question in tour]
             typer.echo(json.dumps(document(asked, model, seed), indent=2))
@@ -98,6 +127,14 @@ def _play(
             screen.question(number, question.text, "" if continued else question.about)
             screen.turn(planner.ask(question.text))
         screen.footer(planner.balances, kept=directory is not None)
+
+
+def _memory(chat: Any) -> str:
+    loaded = chat.loaded
+    return (
+        f"{loaded.parameters / 1e6:,.0f} million parameters in {loaded.dtype} on "
+        f"{loaded.device}: {loaded.megabytes:,} MB."
+    )
 
 
 def _stop(reason: str) -> NoReturn:

@@ -24,15 +24,16 @@ from langchain_memview.backends.chroma import ChromaBackend
 from langchain_memview.core.accounts import LedgerStore
 from langchain_memview.core.backend import Backend
 from langchain_memview.core.ledger import Balance
-from langchain_memview.demo.models import ModelUnavailableError, first_line
 from langchain_memview.demo.policy import meal_policy
 from langchain_memview.demo.turns import SlotLine, Turn
 from langchain_memview.demo.user import ANA, remember_ana
 from langchain_memview.errors import MemViewError
 from langchain_memview.graph.middleware import MemViewMiddleware
+from langchain_memview.graph.prompt import Placement
 from langchain_memview.ledgers.from_checkpointer import ledger_from_checkpointer
 from langchain_memview.ledgers.sqlite import SqliteLedger
 from langchain_memview.memview import MemView
+from langchain_memview.models.unavailable import ModelUnavailableError, first_line
 from langchain_memview.testing.draws import seeded_memview
 
 AUDIENCE = "meal-planner"
@@ -54,17 +55,24 @@ class MealPlanner:
         memview: The trusted interface that holds Ana's memories.
         model: Any chat model.
         saver: Keeps the conversation.
+        placement: Where the views stand in the prompt.
     """
 
     def __init__(
-        self, memview: MemView, model: BaseChatModel, saver: SqliteSaver
+        self,
+        memview: MemView,
+        model: BaseChatModel,
+        saver: SqliteSaver,
+        placement: Placement = "system",
     ) -> None:
         self._memview = memview
         self._config: Any = {"configurable": {"thread_id": uuid4().hex}}
         self._agent = create_agent(
             model,
             system_prompt=SYSTEM_PROMPT,
-            middleware=[MemViewMiddleware(memview, audience=AUDIENCE)],
+            middleware=[
+                MemViewMiddleware(memview, audience=AUDIENCE, placement=placement)
+            ],
             context_schema=_Context,
             checkpointer=saver,
         )
@@ -116,7 +124,10 @@ class MealPlanner:
 
 @contextmanager
 def open_planner(
-    directory: Path | None, model: BaseChatModel, seed: int | None
+    directory: Path | None,
+    model: BaseChatModel,
+    seed: int | None,
+    placement: Placement = "system",
 ) -> Iterator[MealPlanner]:
     """Return a planner on this directory for the length of a `with` block.
 
@@ -125,6 +136,7 @@ def open_planner(
             None takes a temporary one, which is removed at the end.
         model: The chat model.
         seed: Seed of the draws, which then are not private; None for real coins.
+        placement: Where the views stand in the prompt.
 
     Raises:
         MemViewError: The memories or the ledger in the directory cannot be used.
@@ -142,7 +154,7 @@ def open_planner(
             try:
                 memview = _memview(ChromaBackend(home / "memories"), ledger, seed)
                 remember_ana(memview)
-                yield MealPlanner(memview, model, saver)
+                yield MealPlanner(memview, model, saver, placement)
             finally:
                 if isinstance(ledger, SqliteLedger):
                     ledger.close()

@@ -1,5 +1,6 @@
 """MemView as a node of a `StateGraph`, and the system message for the node that answers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AnyMessage, SystemMessage
@@ -7,7 +8,12 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import get_runtime
 
 from langchain_memview.core.policy import Policy
-from langchain_memview.graph.prompt import with_views
+from langchain_memview.graph.prompt import (
+    Placement,
+    known_placement,
+    placed,
+    with_views,
+)
 from langchain_memview.graph.state import MemViewChannel, channel, released_views
 from langchain_memview.graph.turn import GraphTurn, graph_turn
 from langchain_memview.memview import MemView
@@ -71,3 +77,33 @@ def views_message(
         system: What the system message says otherwise, or None.
     """
     return with_views(system, released_views(policy, state))
+
+
+def messages_with_views(
+    policy: Policy,
+    state: Mapping[str, Any],
+    system: SystemMessage | None = None,
+    *,
+    placement: Placement = "user",
+) -> list[AnyMessage]:
+    """Return the messages for the chat model, with the state's released views in them.
+
+    The state's own messages stay as they are.
+
+    Args:
+        policy: The policy; only its views can come out.
+        state: The graph's state after the MemView node, with its `messages`.
+        system: What the system message says, or None.
+        placement: `user` appends the views to the user's last message, as small local
+            models need it; `system` to the system message, as `views_message` does.
+
+    Raises:
+        WiringError: The placement is neither.
+    """
+    first, messages = placed(
+        system,
+        state["messages"],
+        released_views(policy, state),
+        known_placement(placement),
+    )
+    return messages if first is None else [first, *messages]

@@ -3,11 +3,13 @@
 import pytest
 
 from langchain_memview.demo.chef import MealChef
-from langchain_memview.demo.models import ModelUnavailableError, chat_model, first_line
+from langchain_memview.demo.models import demo_model
+from langchain_memview.models.chat import chat_model
+from langchain_memview.models.unavailable import ModelUnavailableError, first_line
 
 
 def test_the_embedded_model_is_the_cook():
-    assert isinstance(chat_model("embedded"), MealChef)
+    assert isinstance(demo_model("embedded"), MealChef)
 
 
 @pytest.fixture
@@ -27,14 +29,6 @@ def test_a_missing_package_is_named_with_its_command(missing):
         chat_model("openai:gpt-5")
 
 
-def test_hugging_face_is_an_extra_of_this_package(missing):
-    missing(ImportError("`pip install langchain-huggingface`"))
-    with pytest.raises(
-        ModelUnavailableError, match=r"langchain-memview\[huggingface\]"
-    ):
-        chat_model("huggingface:Qwen/Qwen2.5-1.5B")
-
-
 def test_an_import_error_without_a_command_is_shown_as_it_is(missing):
     missing(ModuleNotFoundError("No module named 'torch'"))
     with pytest.raises(ModelUnavailableError, match="No module named 'torch'"):
@@ -49,24 +43,10 @@ def test_a_missing_key_is_one_line(missing):
     assert "key" in str(refused.value)
 
 
-def test_a_local_pipeline_is_told_to_answer_only(monkeypatch):
-    asked = {}
-
-    def init(model, **options):
-        asked.update(options, model=model)
-        return MealChef()
-
-    monkeypatch.setattr("langchain.chat_models.init_chat_model", init)
-    chat_model("huggingface:Qwen/Qwen2.5-1.5B")
-    assert asked["model"] == "Qwen/Qwen2.5-1.5B"
-    assert asked["pipeline_kwargs"]["return_full_text"] is False
-    asked.clear()
-    chat_model("ollama:llama3.1:8b")
-    assert asked == {"model": "llama3.1:8b", "model_provider": "ollama"}
-
-
 @pytest.mark.parametrize("name", ["gpt-5", "openai:", ":x"])
 def test_a_name_without_provider_is_refused_with_an_example(name):
+    with pytest.raises(ModelUnavailableError, match="provider:name"):
+        demo_model(name)
     with pytest.raises(ModelUnavailableError, match="provider:name"):
         chat_model(name)
 
