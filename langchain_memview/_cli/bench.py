@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langchain_memview._cli.output import console, print_table, table
+from langchain_memview._cli.bench_scoring import scoring
+from langchain_memview._cli.output import console, missing_extra, print_table, table
 
 if TYPE_CHECKING:
     from langchain_memview.bench.frontier import Row
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Measure what a cap buys.")
 
 
-@app.callback()
-def bench() -> None:
-    """Keep `frontier` a sub-command although it is the only one."""
+app.command()(scoring)
 
 
 @app.command()
@@ -53,7 +52,7 @@ def frontier(  # noqa: PLR0913 - one for every option
 
         from langchain_memview.bench import frontier as measured
     except ModuleNotFoundError as error:
-        raise _missing(error, "bench") from None
+        raise missing_extra(error, "bench") from None
     unknown = sorted(set(mode or ()) - set(measured.MODES))
     if unknown:
         known = ", ".join(measured.MODES)
@@ -112,16 +111,7 @@ def _plot(rows: list["Row"], file: Path) -> None:
     try:
         plot(rows, file)
     except ModuleNotFoundError as error:
-        raise _missing(error, "plots") from None
-
-
-def _missing(error: ModuleNotFoundError, extra: str) -> typer.Exit:
-    typer.echo(
-        f"memview: {error.name} is not installed; "
-        f'pip install "langchain-memview[{extra}]" installs it.',
-        err=True,
-    )
-    return typer.Exit(3)
+        raise missing_extra(error, "plots") from None
 
 
 def _print(rows: list["Row"]) -> None:

@@ -3,6 +3,7 @@
 import os
 from typing import Literal
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -50,3 +51,13 @@ def print_table(on: Console, title: str, filled: Table) -> None:
     on.print()
     on.print(title, style="bold", markup=False)
     on.print(Padding(filled, (0, 0, 0, 1), expand=False))
+
+
+def missing_extra(error: ModuleNotFoundError, extra: str) -> typer.Exit:
+    """Say which extra installs what is missing, and return the exit to raise."""
+    typer.echo(
+        f"memview: {error.name} is not installed; "
+        f'pip install "langchain-memview[{extra}]" installs it.',
+        err=True,
+    )
+    return typer.Exit(3)

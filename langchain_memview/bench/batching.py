@@ -16,9 +16,14 @@ from typing import Any
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langchain_memview.demo.tour import TOUR
 from langchain_memview.models.huggingface import LocalChatModel, local_chat_model
 
+_QUESTIONS = (
+    "What would be a healthy way to start the day?",
+    "Plan an affordable dinner for tonight.",
+    "What can I cook on Sunday for the whole week?",
+    "Any idea for a quick lunch at the office?",
+)
 _RULE = SystemMessage("You plan meals. Answer in at most two sentences.")
 
 
@@ -51,15 +56,15 @@ def measure(
 
     Args:
         chat: The model.
-        prompts: How many of the demo's questions to ask.
+        prompts: How many questions to ask.
         batch: How many run together.
         length: Every answer has at least so many tokens; 1 lets each end where it does,
             and a batch waits for its longest.
     """
     options: Any = {"pipeline_kwargs": {"min_new_tokens": length}}
-    questions = islice(cycle(TOUR), prompts)
+    questions = islice(cycle(_QUESTIONS), prompts)
     asked: list[LanguageModelInput] = [
-        [_RULE, HumanMessage(question.text)] for question in questions
+        [_RULE, HumanMessage(question)] for question in questions
     ]
     chat.invoke(asked[0])
     start = time.perf_counter()

@@ -20,8 +20,8 @@ class View:
 
     Attributes:
         say: The sentence that the chat model is given. Public, the same for everyone.
-        cues: Word beginnings that, in a memory, speak for this view. Public; what they
-            match is private.
+        cues: Words or word beginnings that, in a memory, speak for this view: `carb`,
+            `lose job`. Public; what they match is private.
         name: The view's name in its vocabulary; the policy fills it in.
         support: What a memory says that speaks for this view, as a sentence that
             embeddings are compared with. Public, and never given to the chat model.

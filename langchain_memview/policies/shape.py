@@ -177,7 +177,8 @@ class ViewShape(Shape):
     say: str = Field(description="The sentence that the chat model is given.")
     cues: list[str] = Field(
         default=[],
-        description="Word beginnings that, in a memory, speak for this view.",
+        description="Words or word beginnings that, in a memory, speak for this view; their "
+        "inflections count too.",
     )
     support: str = Field(
         default="",

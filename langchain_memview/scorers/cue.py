@@ -3,8 +3,12 @@
 The private term of a view is the number of read positions that contain one of its cues,
 divided by the largest such number in the slot; the generic view has the term 1 when no
 position contains any cue, and 0 otherwise. One private weight of 1, so Δu = 1 comes out
-of the clamp. A cue is the beginning of a word. Cues see neither negation nor whose or
-when: "my brother owes" speaks for `owes` as "I owe" would not.
+of the clamp.
+
+A cue is the beginning of a word or of several, and stands for the inflections of its
+words too: `lose job` finds "lost my job", `owe` "owing", `get laid off` "got laid off".
+Write words as a dictionary has them; a form such as `fired` is not "fire". Cues see
+neither negation nor whose or when: "my brother owes" speaks for `owe` as "I owe" does.
 """
 
 from collections.abc import Sequence
@@ -17,7 +21,8 @@ from typing_extensions import override
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.scoring import Scorer, Terms
 from langchain_memview.core.views import View
-from langchain_memview.words import Passages, folded
+from langchain_memview.scorers.inflections import inflections
+from langchain_memview.words import Cue, Passages, folded, words
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def support_by_cues(views: tuple[View, ...], passages: Passages) -> list[float]:
         views: The vocabulary, generic view first.
         passages: Contents of the read set. Private, and so is the result.
     """
-    hits = [len(passages.with_any(folded_cues(view))) for view in views[1:]]
+    hits = [len(passages.with_any(view_cues(view))) for view in views[1:]]
     most = max(hits, default=0)
     if not most:
         return [1.0] + [0.0] * len(hits)
@@ -62,6 +67,17 @@ def support_by_cues(views: tuple[View, ...], passages: Passages) -> list[float]:
 
 
 @lru_cache(maxsize=1024)
-def folded_cues(view: View) -> tuple[str, ...]:
+def view_cues(view: View) -> tuple[Cue, ...]:
     """Return the view's cues as `Passages` compares them."""
-    return tuple(cue for cue in map(folded, view.cues) if cue)
+    return tuple(_cue(text) for text in map(folded, view.cues) if text)
+
+
+def _cue(text: str) -> Cue:
+    parts = words(text)
+    if not parts:
+        return Cue(text, (), "")
+    first, *others = map(inflections, parts)
+    if not others:
+        # What begins with the cue is found by its beginning, and faster.
+        first = frozenset(form for form in first if not form.startswith(text))
+    return Cue(text, (first, *others), parts[-1])

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.scoring import AdditiveScorer, Terms
-from langchain_memview.scorers.cue import folded_cues
+from langchain_memview.scorers.cue import view_cues
 from langchain_memview.words import Passages
 
 
@@ -41,7 +41,7 @@ class PositionScorer(AdditiveScorer):
     def position_support(self, slot: Slot, content: str) -> Terms:
         passages = Passages([content])
         found = [
-            float(bool(passages.with_any(folded_cues(view))))
+            float(bool(passages.with_any(view_cues(view))))
             for view in tuple(slot.vocabulary.values())[1:]
         ]
         return [1.0 - max(found, default=0.0), *found]

@@ -24,7 +24,7 @@ from typing_extensions import override
 from langchain_memview.core.policy import ScoreWeights, Slot
 from langchain_memview.core.scoring import Scorer, Terms
 from langchain_memview.core.views import View
-from langchain_memview.scorers.cue import folded_cues, support_by_cues
+from langchain_memview.scorers.cue import support_by_cues, view_cues
 from langchain_memview.words import Passages, stems
 
 
@@ -62,7 +62,7 @@ class WeightedScorer(Scorer):
         compatibility = support_by_cues(views, passages)
         specificity = [compatibility[0]]
         for view in views[1:]:
-            found = [bool(passages.with_any([cue])) for cue in folded_cues(view)]
+            found = [bool(passages.with_any([cue])) for cue in view_cues(view)]
             specificity.append(sum(found) / len(found) if found else 0.0)
         return [compatibility, specificity]
 

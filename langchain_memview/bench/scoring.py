@@ -1,0 +1,216 @@
+"""Which view does a memory speak for? Scorers on the shipped sentences, test half only.
+
+A scorer gives one memory a support in [0, 1] for each of the four views of
+`scoring_policy.yaml`: `cue` by the policy's cues, an encoder by the cosine with the
+view's sentence (`view`) or with a sentence of `SUPPORT` (`support`). Cosines become
+supports by a logistic curve, the same for all views, which is fitted on the dev half: its
+middle lies half-way between the median neutral and the median evidence. The support may
+be multiplied by `bearing` (rule `bearing`) or not (`plain`).
+
+top-1
+    Share of English evidence whose own view has the most support; a tie of n views
+    counts 1/n, no support at all 0. `top-1 other languages`: the same for the others.
+neutral
+    Area under the curve of own-view support: English evidence against neutrals.
+hard
+    The same against the hard negatives of the same view, all kinds together, and each.
+
+`all` is the mean over the four attributes. Intervals are those of `intervals`. With a
+folder of data the evidence sentences of `transfer/evidence.jsonl` are compared with
+sentences of `locomo/msc_personas_all.json`, a few of which may support an attribute.
+"""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from langchain_memview.bench.intervals import Estimate, Scores, area, share
+from langchain_memview.bench.scoring_data import Texts, english, shipped
+from langchain_memview.bench.sentences import ATTRIBUTES, HARD_KINDS, SUPPORT
+from langchain_memview.core.policy import Slot
+from langchain_memview.policies import load_policy
+from langchain_memview.scorers import PositionScorer
+from langchain_memview.scorers.whose import bearing
+
+Supports = Callable[[Sequence[str]], Scores]
+"""Texts to supports in [0, 1], shape `(n, 4)`, one column for each attribute."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    Attributes:
+        data: "shipped" or "transfer".
+        scorer: Name of the scorer.
+        compared: What memories are compared with: "cues", "view" or "support".
+        rule: "plain" or "bearing".
+        measure: "top-1", "neutral", "hard" or a kind of hard negatives.
+        attribute: The attribute, or "all".
+        value: The figure, in [0, 1].
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        count: How many sentences it is about.
+    """
+
+    data: str
+    scorer: str
+    compared: str
+    rule: str
+    measure: str
+    attribute: str
+    value: float
+    low: float
+    high: float
+    count: int
+
+
+def scoring_slot() -> Slot:
+    """Return the slot of the policy that scorers are measured with."""
+    file = resources.files("langchain_memview.bench") / "scoring_policy.yaml"
+    with resources.as_file(file) as path:
+        return load_policy(path).slots[0]
+
+
+def by_cues() -> Supports:
+    """Return the cue scorer: 1 for each view of which a cue is found."""
+    slot, scorer = scoring_slot(), PositionScorer()
+
+    def supports(texts: Sequence[str]) -> Scores:
+        rows = [scorer.position_support(slot, text) for text in texts]
+        return np.array(rows, np.float64)[:, 1:]
+
+    return supports
+
+
+def by_cosine(encoder: Embeddings, compared: str) -> Supports:
+    """Return the scorer of an encoder, its curve fitted on the dev half.
+
+    Args:
+        encoder: Any encoder.
+        compared: "view" or "support": with which sentence memories are compared.
+    """
+    views = scoring_slot().vocabulary
+    spoken = {name: views[name].say for name in ATTRIBUTES}
+    told: Mapping[str, str] = spoken if compared == "view" else SUPPORT
+    anchors = _unit(encoder.embed_documents([told[name] for name in ATTRIBUTES]))
+    cosines = partial(_cosines, encoder, anchors)
+    dev = english(shipped("dev"))
+    found = cosines(dev.texts)
+    low = float(np.median(found[dev.of("neutral")]))
+    high = float(np.median(found[dev.of("evidence"), dev.columns("evidence")]))
+    middle, width = (low + high) / 2, max((high - low) / 4, 1e-3)
+    return lambda texts: 1 / (1 + np.exp((middle - cosines(texts)) / width))
+
+
+def _cosines(encoder: Embeddings, anchors: Scores, texts: Sequence[str]) -> Scores:
+    return _unit(encoder.embed_documents(list(texts))) @ anchors.T
+
+
+def _unit(vectors: Sequence[Sequence[float]]) -> Scores:
+    rows = np.array(vectors, np.float64)
+    sizes: Scores = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows / sizes
+
+
+def measure(
+    scorer: str, compared: str, supports: Supports, data: str, texts: Texts
+) -> list[Row]:
+    """Return all rows of one scorer on one set of texts, plain and with `bearing`.
+
+    Args:
+        scorer: Its name.
+        compared: What it compares memories with.
+        supports: The scorer.
+        data: Name of the texts.
+        texts: The texts; their kinds say what can be measured.
+    """
+    plain = supports(texts.texts)
+    factor = np.array([bearing(text) for text in texts.texts])[:, None]
+    return [
+        Row(data, scorer, compared, rule, named, attribute, *_fields(estimate))
+        for rule, found in (("plain", plain), ("bearing", plain * factor))
+        for named, attribute, estimate in _figures(found, texts)
+    ]
+
+
+def _fields(estimate: Estimate) -> tuple[float, float, float, int]:
+    return estimate.value, estimate.low, estimate.high, estimate.count
+
+
+def _figures(found: Scores, texts: Texts) -> list[tuple[str, str, Estimate]]:
+    """Return measure, attribute and figure, as far as the texts have the kinds."""
+    figures = [("top-1", *one) for one in _firsts(found, texts, ("en",))]
+    others = tuple({*texts.languages} - {"en"})
+    if others:
+        figures.append(("top-1 other languages", *_firsts(found, texts, others)[0]))
+    inside = english(texts)
+    known = found[[language == "en" for language in texts.languages]]
+    for named, kinds in (
+        ("neutral", ("neutral",)),
+        ("hard", HARD_KINDS),
+        *((kind, (kind,)) for kind in HARD_KINDS),
+    ):
+        if inside.of(*kinds).any():
+            figures += [(named, *one) for one in _areas(known, inside, kinds)]
+    return figures
+
+
+def _firsts(
+    found: Scores, texts: Texts, languages: Sequence[str]
+) -> list[tuple[str, Estimate]]:
+    """Return the share of evidence whose own view comes first, in all and by attribute."""
+    rows = [
+        number
+        for number, (kind, language) in enumerate(
+            zip(texts.kinds, texts.languages, strict=True)
+        )
+        if kind == "evidence" and language in languages
+    ]
+    columns = [ATTRIBUTES.index(texts.views[number]) for number in rows]
+    best = found[rows].max(axis=1)
+    tied = (found[rows] == best[:, None]).sum(axis=1)
+    own = found[rows, columns]
+    won = np.where((own == best) & (best > 0), 1 / tied, 0.0)
+    figures = [("all", share(won))]
+    for column, name in enumerate(ATTRIBUTES):
+        mine = np.array(columns) == column
+        if mine.any():
+            figures.append((name, share(won[mine])))
+    return figures
+
+
+def _areas(
+    found: Scores, texts: Texts, kinds: Sequence[str]
+) -> list[tuple[str, Estimate]]:
+    """Return the areas for evidence against some kinds, in all and by attribute."""
+    positives, negatives = [], []
+    views = np.array(texts.views)
+    for column, name in enumerate(ATTRIBUTES):
+        own = (views == name) | (views == "")
+        positives.append(found[texts.of("evidence") & own, column])
+        negatives.append(found[texts.of(*kinds) & own, column])
+    shared = kinds == ("neutral",)
+    common = [0] * len(ATTRIBUTES) if shared else list(range(len(ATTRIBUTES)))
+    figures = [("all", area(positives, negatives, common=common))]
+    for name, p, n in zip(ATTRIBUTES, positives, negatives, strict=True):
+        figures.append((name, area([p], [n], common=[0])))
+    return figures
+
+
+def write_csv(rows: Sequence[Row], file: Path) -> None:
+    """Write the rows to a file, one a line, under their field names.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, [field.name for field in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
