@@ -55,7 +55,7 @@ def check_pace(scorer: Scorer, deadline: float | None) -> None:
     Raises:
         WiringError: The deadline is missing, or not above the scorer's time limit.
     """
-    seconds = getattr(scorer, "seconds", None)
+    seconds = getattr(scorer, "waits_for_model", None)
     if seconds is not None and (deadline is None or deadline <= seconds):
         raise WiringError(
             f"{type(scorer).__name__} waits up to {seconds} seconds for a model at every "

@@ -177,6 +177,11 @@ class LiveChatScorer(_WithoutQuery):
         SilentModel.of(model, _schema(1))
         return cls(model, seconds)
 
+    @property
+    def waits_for_model(self) -> float:
+        """Return the seconds that a slot of a turn may wait, which a deadline covers."""
+        return self.seconds
+
     @override
     def __repr__(self) -> str:
         """Return the time limit."""
