@@ -12,7 +12,7 @@ from langchain_memview.backends import ChromaBackend, chroma
 from langchain_memview.backends.reembed import reembed
 from langchain_memview.core.preparation import Preparation
 from langchain_memview.errors import MemoryUnavailableError, WiringError
-from langchain_memview.models.ngrams import NgramEmbeddings
+from langchain_memview.models.small import ngram_embeddings
 from langchain_memview.scorers.embedding import identity
 
 TEXTS = {1: "Owes a loan.", 2: "", 3: "Plays chess on Sundays."}
@@ -57,7 +57,7 @@ def test_memories_without_vectors_get_them_and_keep_everything_else(
     assert (code, out, err) == (0, "9 memories are embedded by 'ngrams-64'.\n", "")
     assert names(memories) == ["memview"]
     backend = opened(memories)
-    model = identity(NgramEmbeddings(64), "ngrams-64")
+    model = identity(ngram_embeddings(64), "ngrams-64")
     known = backend.prepared_by()
     assert known is not None
     assert not known.differs(model)

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langchain_memview._cli.output import console, missing_extra, print_table, table
+from langchain_memview.errors import MemViewError
 
 if TYPE_CHECKING:
     from langchain_memview.bench.scoring import Row, Supports
 
-_SCORERS = ("cue", "hashed", "static")
-
 
 def scoring(
     *,
-    scorer: Annotated[
-        list[str] | None,
-        typer.Option(help="cue, hashed or static; may be repeated. [cue and hashed]"),
-    ] = None,
     model: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of a sentence model too; may be repeated."),
+        list[str] | None,
+        typer.Option(
+            help="Embedding model to measure beside the cues, such as "
+            "huggingface:FOLDER or wordllama:256; may be repeated. [ngrams:4096]"
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder of data sets to measure on as well.")
@@ -36,16 +34,14 @@ def scoring(
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure scorers on the shipped sentences: whose view, and whose memory."""
-    for name in scorer or ():
-        if name not in _SCORERS:
-            known = ", ".join(_SCORERS)
-            raise typer.BadParameter(f"{name!r} is no scorer; there are {known}.")
     try:
-        rows = _rows(scorer or ["cue", "hashed"], model or [], data)
+        rows = _rows(model or ["ngrams:4096"], data)
         _write(rows, csv, plot)
     except ModuleNotFoundError as error:
-        raise missing_extra(error, _extra(error)) from None
-    except (OSError, ValueError) as error:
+        raise missing_extra(
+            error, "plots" if error.name == "matplotlib" else "bench"
+        ) from None
+    except (MemViewError, OSError, ValueError) as error:
         typer.echo(f"memview: {error}", err=True)
         raise typer.Exit(3) from None
     if json_:
@@ -58,13 +54,7 @@ def scoring(
     _print(rows)
 
 
-def _extra(error: ModuleNotFoundError) -> str:
-    return {"matplotlib": "plots", "langchain_huggingface": "huggingface"}.get(
-        error.name or "", "bench"
-    )
-
-
-def _rows(scorers: list[str], models: list[Path], data: Path | None) -> list["Row"]:
+def _rows(models: list[str], data: Path | None) -> list["Row"]:
     from langchain_memview.bench import scoring as measured
     from langchain_memview.bench import scoring_data
 
@@ -73,26 +63,21 @@ def _rows(scorers: list[str], models: list[Path], data: Path | None) -> list["Ro
         texts["transfer"] = scoring_data.from_folder(data)
     return [
         row
-        for name, compared, supports in _all_supports(scorers, models)
+        for name, compared, supports in _all_supports(models)
         for where, own in texts.items()
         for row in measured.measure(name, compared, supports, where, own)
     ]
 
 
-def _all_supports(
-    scorers: list[str], models: list[Path]
-) -> Iterator[tuple[str, str, "Supports"]]:
-    from langchain_memview.bench import encoders
-    from langchain_memview.bench.scoring import by_cosine, by_cues
+def _all_supports(models: list[str]) -> Iterator[tuple[str, str, "Supports"]]:
+    from langchain_memview.bench.scoring import by_cues, by_embeddings
+    from langchain_memview.models.embeddings import embedding_model
+    from langchain_memview.vectors import model_name
 
-    made = {"hashed": encoders.hashed_ngrams, "static": encoders.static_words}
-    if "cue" in scorers:
-        yield "cue", "cues", by_cues()
-    named = [(name, made[name]()) for name in made if name in scorers]
-    named += [(path.name, encoders.sentence_model(path)) for path in models]
-    for name, encoder in named:
+    yield "cue", "cues", by_cues()
+    for embeddings in map(embedding_model, models):
         for compared in ("view", "support"):
-            yield name, compared, by_cosine(encoder, compared)
+            yield model_name(embeddings), compared, by_embeddings(embeddings, compared)
 
 
 def _write(rows: list["Row"], csv: Path | None, plot: Path | None) -> None:

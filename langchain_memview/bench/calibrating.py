@@ -17,6 +17,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from sklearn.linear_model import LogisticRegression
 
+from langchain_memview.bench.intervals import area
 from langchain_memview.core.parts import EmbeddingScore
 from langchain_memview.core.policy import Policy
 from langchain_memview.errors import MemViewError
@@ -151,7 +152,7 @@ def calibrate(
         WiringError: The model does not answer.
     """
     names = view_names(policy)
-    views = public_vectors(embeddings, _hypotheses(policy))
+    views = public_vectors(embeddings, hypotheses(policy))
     vectors = unit_vectors(embeddings, [e.text[:LONGEST] for e in examples])
     about = np.array([[name in e.views for name in names] for e in examples], bool)
     fitted = np.array([e.kind in FITTED for e in examples], bool)
@@ -166,7 +167,8 @@ def calibrate(
     return Calibration(score, tuple(_reports(examples, about, supports)))
 
 
-def _hypotheses(policy: Policy) -> list[str]:
+def hypotheses(policy: Policy) -> list[str]:
+    """Return what memories are compared with, in the order of `view_names`."""
     return [
         view.hypothesis
         for slot in policy.slots
@@ -201,11 +203,7 @@ def _reports(
                 kind,
                 len(found),
                 float((found >= 0.5).mean()),
-                None if kind == "evidence" else _auc(evidence, found),
+                None
+                if kind == "evidence"
+                else area([evidence], [found], common=[0]).value,
             )
-
-
-def _auc(evidence: Matrix, others: Matrix) -> float:
-    above = (evidence[:, None] > others[None, :]).mean()
-    level = (evidence[:, None] == others[None, :]).mean()
-    return float(above + level / 2)

@@ -1,11 +1,10 @@
 """Which view does a memory speak for? Scorers on the shipped sentences, test half only.
 
 A scorer gives one memory a support in [0, 1] for each of the four views of
-`scoring_policy.yaml`: `cue` by the policy's cues, an encoder by the cosine with the
-view's sentence (`view`) or with a sentence of `SUPPORT` (`support`). Cosines become
-supports by a logistic curve, the same for all views, which is fitted on the dev half: its
-middle lies half-way between the median neutral and the median evidence. The support may
-be multiplied by `bearing` (rule `bearing`) or not (`plain`).
+`scoring_policy.yaml`: `cue` by the policy's cues, an embedding model by
+`EmbeddingScorer`'s own formula, with the view's support sentence (`support`) or without
+(`view`), calibrated on the dev half as `memview calibrate` does. The support may be
+multiplied by `bearing` (rule `bearing`), as the scorer does, or not (`plain`).
 
 top-1
     Share of English evidence whose own view has the most support; a tie of n views
@@ -21,22 +20,24 @@ sentences of `locomo/msc_personas_all.json`, a few of which may support an attri
 """
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from langchain_memview.bench.calibrating import Example, calibrate, hypotheses
 from langchain_memview.bench.intervals import Estimate, Scores, area, share
 from langchain_memview.bench.scoring_data import Texts, english, shipped
-from langchain_memview.bench.sentences import ATTRIBUTES, HARD_KINDS, SUPPORT
-from langchain_memview.core.policy import Slot
+from langchain_memview.bench.sentences import ATTRIBUTES, HARD_KINDS
+from langchain_memview.core.policy import Policy
 from langchain_memview.policies import load_policy
 from langchain_memview.scorers import PositionScorer
+from langchain_memview.scorers.embedding import supports_by_vectors
 from langchain_memview.scorers.whose import bearing
+from langchain_memview.vectors import model_name, public_vectors, unit_vectors
 
 Supports = Callable[[Sequence[str]], Scores]
 """Texts to supports in [0, 1], shape `(n, 4)`, one column for each attribute."""
@@ -71,16 +72,25 @@ class Row:
     count: int
 
 
-def scoring_slot() -> Slot:
-    """Return the slot of the policy that scorers are measured with."""
+def scoring_policy(compared: str = "support") -> Policy:
+    """Return the policy that scorers are measured with.
+
+    Args:
+        compared: `support` as it is; `view` without its support sentences.
+    """
     file = resources.files("langchain_memview.bench") / "scoring_policy.yaml"
     with resources.as_file(file) as path:
-        return load_policy(path).slots[0]
+        policy = load_policy(path)
+    if compared == "support":
+        return policy
+    (slot,) = policy.slots
+    bare = {name: replace(view, support="") for name, view in slot.vocabulary.items()}
+    return replace(policy, slots=[replace(slot, views=bare)])
 
 
 def by_cues() -> Supports:
     """Return the cue scorer: 1 for each view of which a cue is found."""
-    slot, scorer = scoring_slot(), PositionScorer()
+    (slot,), scorer = scoring_policy().slots, PositionScorer()
 
     def supports(texts: Sequence[str]) -> Scores:
         rows = [scorer.position_support(slot, text) for text in texts]
@@ -89,34 +99,27 @@ def by_cues() -> Supports:
     return supports
 
 
-def by_cosine(encoder: Embeddings, compared: str) -> Supports:
-    """Return the scorer of an encoder, its curve fitted on the dev half.
+def by_embeddings(embeddings: Embeddings, compared: str) -> Supports:
+    """Return the embedding scorer without `bearing`, calibrated on the dev half.
 
     Args:
-        encoder: Any encoder.
-        compared: "view" or "support": with which sentence memories are compared.
+        embeddings: Any model.
+        compared: `view` or `support`: with which text of a view memories are compared.
     """
-    views = scoring_slot().vocabulary
-    spoken = {name: views[name].say for name in ATTRIBUTES}
-    told: Mapping[str, str] = spoken if compared == "view" else SUPPORT
-    anchors = _unit(encoder.embed_documents([told[name] for name in ATTRIBUTES]))
-    cosines = partial(_cosines, encoder, anchors)
+    policy = scoring_policy(compared)
     dev = english(shipped("dev"))
-    found = cosines(dev.texts)
-    low = float(np.median(found[dev.of("neutral")]))
-    high = float(np.median(found[dev.of("evidence"), dev.columns("evidence")]))
-    middle, width = (low + high) / 2, max((high - low) / 4, 1e-3)
-    return lambda texts: 1 / (1 + np.exp((middle - cosines(texts)) / width))
+    examples = [
+        Example(text, (f"memory.{view}",) if view else (), kind)
+        for text, view, kind in zip(dev.texts, dev.views, dev.kinds, strict=True)
+    ]
+    score = calibrate(policy, embeddings, model_name(embeddings), examples).score
+    views = public_vectors(embeddings, hypotheses(policy))
 
+    def supports(texts: Sequence[str]) -> Scores:
+        vectors = unit_vectors(embeddings, texts)
+        return supports_by_vectors(vectors, views, score).astype(np.float64)
 
-def _cosines(encoder: Embeddings, anchors: Scores, texts: Sequence[str]) -> Scores:
-    return _unit(encoder.embed_documents(list(texts))) @ anchors.T
-
-
-def _unit(vectors: Sequence[Sequence[float]]) -> Scores:
-    rows = np.array(vectors, np.float64)
-    sizes: Scores = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return rows / sizes
+    return supports
 
 
 def measure(

@@ -24,7 +24,6 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from types import MappingProxyType
 from typing import Literal
 
 ATTRIBUTES = ("type2_diabetes", "pregnancy", "severe_debt", "job_loss")
@@ -35,16 +34,6 @@ KINDS = ("evidence", "other_person", "past", "negated", "hypothetical", "neutral
 
 HARD_KINDS = KINDS[1:5]
 """Kinds with an attribute's words and without its being so now."""
-
-SUPPORT = MappingProxyType(
-    {
-        "type2_diabetes": "The user has type 2 diabetes and watches blood sugar.",
-        "pregnancy": "The user is pregnant. The baby is due in a few months.",
-        "severe_debt": "The user owes money to creditors and cannot pay.",
-        "job_loss": "The user was dismissed by an employer and is out of work.",
-    }
-)
-"""What memories are compared with for each view: public, never sent to a chat model."""
 
 # Chosen before anything was measured, so that every cell of attribute and kind is split
 # about evenly.

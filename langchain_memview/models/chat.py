@@ -2,11 +2,7 @@
 
 from langchain_core.language_models import BaseChatModel
 
-from langchain_memview.models.unavailable import (
-    ModelUnavailableError,
-    no_package,
-    not_loaded,
-)
+from langchain_memview.models.unavailable import loaded
 
 
 def chat_model(name: str) -> BaseChatModel:
@@ -21,20 +17,7 @@ def chat_model(name: str) -> BaseChatModel:
         ModelUnavailableError: A package or a key is missing, the provider is unknown,
             or the model cannot be loaded.
     """
-    provider, _, model = name.partition(":")
-    if not provider or not model:
-        raise ModelUnavailableError(
-            f"{name!r} names no chat model: use provider:name, such as ollama:llama3.1."
-        )
-    try:
-        return _made(provider, model)
-    except ModelUnavailableError:
-        raise
-    except ImportError as missing:
-        unavailable = no_package(name, missing)
-    except Exception as refused:  # noqa: BLE001 - every provider has its own errors
-        unavailable = not_loaded(name, refused)
-    raise unavailable
+    return loaded(name, "chat", _made)
 
 
 def _made(provider: str, model: str) -> BaseChatModel:

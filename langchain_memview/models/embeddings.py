@@ -3,11 +3,8 @@
 from langchain_core.embeddings import Embeddings
 
 from langchain_memview.models.bars import bars_on_terminals
-from langchain_memview.models.unavailable import (
-    ModelUnavailableError,
-    no_package,
-    not_loaded,
-)
+from langchain_memview.models.small import ngram_embeddings, static_embeddings
+from langchain_memview.models.unavailable import loaded
 
 
 def embedding_model(name: str) -> Embeddings:
@@ -15,35 +12,23 @@ def embedding_model(name: str) -> Embeddings:
 
     Args:
         name: `huggingface:PATH_OR_ID`; `ngrams:SIZE` for hashed groups of letters,
-            which need no model; or provider and model as LangChain writes them, for
+            which need no model; `wordllama:256` for static words; or provider and model as LangChain writes them, for
             example `openai:text-embedding-3-small` or `ollama:nomic-embed-text`.
 
     Raises:
         ModelUnavailableError: A package or a key is missing, the provider is
             unknown, or the path is no model.
     """
-    provider, _, model = name.partition(":")
-    if not provider or not model:
-        raise ModelUnavailableError(
-            f"{name!r} names no embedding model: use huggingface:FOLDER or "
-            "provider:name, such as openai:text-embedding-3-small."
-        )
-    try:
-        return _made(provider, model)
-    except ImportError as missing:
-        unavailable = no_package(name, missing)
-    except Exception as refused:  # noqa: BLE001 - every provider has its own errors
-        unavailable = not_loaded(name, refused)
-    raise unavailable
+    return loaded(name, "embedding", _made)
 
 
 def _made(provider: str, model: str) -> Embeddings:
     if provider == "huggingface":
         return _local(model)
     if provider == "ngrams":
-        from langchain_memview.models.ngrams import NgramEmbeddings
-
-        return NgramEmbeddings(int(model))
+        return ngram_embeddings(int(model))
+    if (provider, model) == ("wordllama", "256"):
+        return static_embeddings()
     from langchain.embeddings import init_embeddings
 
     found = init_embeddings(model, provider=provider)

@@ -9,11 +9,11 @@ from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from langchain_memview._cli.bench import app
-from langchain_memview.bench.encoders import hashed_ngrams, sentence_model
 from langchain_memview.bench.intervals import area, share
-from langchain_memview.bench.scoring import by_cosine, by_cues, measure, scoring_slot
+from langchain_memview.bench.scoring import by_cues, by_embeddings, measure
 from langchain_memview.bench.scoring_data import from_folder, shipped
 from langchain_memview.bench.sentences import ATTRIBUTES, HARD_KINDS
+from langchain_memview.models.embeddings import embedding_model
 
 P = np.array([0.9, 0.8, 0.8, 0.3, 0.5])
 N = np.array([0.1, 0.8, 0.2, 0.4])
@@ -62,12 +62,20 @@ def test_the_cue_scorer_reaches_what_was_reported():
 
 
 @pytest.mark.parametrize("compared", ["view", "support"])
-def test_an_encoder_gives_supports_between_0_and_1(compared):
-    supports = by_cosine(hashed_ngrams(), compared)
-    found = supports(["I owe money.", "", "I am pregnant."])
-    assert found.shape == (3, len(ATTRIBUTES))
+def test_an_embedding_model_gives_supports_between_0_and_1(compared):
+    supports = by_embeddings(embedding_model("ngrams:4096"), compared)
+    found = supports(["I owe money.", "I am pregnant."])
+    assert found.shape == (2, len(ATTRIBUTES))
     assert ((found >= 0) & (found <= 1)).all()
-    assert "generic" in scoring_slot().vocabulary
+
+
+@pytest.mark.parametrize(("compared", "least"), [("view", 0.69), ("support", 0.5)])
+def test_hashed_letters_reach_what_was_reported(compared, least):
+    supports = by_embeddings(embedding_model("ngrams:4096"), compared)
+    rows = measure("ngrams", compared, supports, "shipped", shipped("test"))
+    assert _value(rows, "plain", "top-1") >= least
+    gain = _value(rows, "bearing", "hard") - _value(rows, "plain", "hard")
+    assert gain >= 0.3
 
 
 def _folder(path):
@@ -106,14 +114,9 @@ def test_a_folder_of_another_shape_is_refused(tmp_path):
         from_folder(tmp_path)
 
 
-def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"modules\.json"):
-        sentence_model(tmp_path)
-
-
 def test_the_program_prints_a_table_json_csv_and_a_plot(tmp_path):
     run = CliRunner()
-    told = run.invoke(app, ["scoring", "--scorer", "cue"])
+    told = run.invoke(app, ["scoring"])
     assert told.exit_code == 0, told.output
     assert "top-1" in told.output
     folder, file, image = _folder(tmp_path), tmp_path / "r.csv", tmp_path / "r.svg"
@@ -139,10 +142,10 @@ def test_the_program_prints_a_table_json_csv_and_a_plot(tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--scorer", "best"], 2, "no scorer"),
-        (["--scorer", "cue", "--data", "nowhere"], 3, "nowhere"),
-        (["--scorer", "cue", "--model", "nowhere"], 3, "no sentence model"),
-        (["--scorer", "cue", "--csv", "no/such/folder.csv"], 3, "folder.csv"),
+        (["--data", "nowhere"], 3, "nowhere"),
+        (["--model", "nowhere"], 3, "names no embedding model"),
+        (["--model", "ngrams:x"], 3, "cannot be loaded"),
+        (["--csv", "no/such/folder.csv"], 3, "folder.csv"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(options, code, said):
