@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_memview._cli.output import console, print_table, table
+from langchain_memview._cli.embedding import EmbeddingName, PolicyName, named_model
+from langchain_memview._cli.output import (
+    console,
+    missing_extra,
+    print_table,
+    table,
+)
 from langchain_memview.errors import MemViewError, PolicyError
 
 if TYPE_CHECKING:
@@ -17,15 +23,11 @@ if TYPE_CHECKING:
 def calibrate_command(
     file: Annotated[Path, typer.Argument(help="The policy file.")],
     *,
-    model: Annotated[
-        str, typer.Option(help="Embedding model: huggingface:FOLDER or provider:name.")
-    ],
+    model: EmbeddingName,
     examples: Annotated[
         Path, typer.Option(help="JSONL: text, view and kind of an example a line.")
     ],
-    name: Annotated[
-        str, typer.Option(help="What the policy calls the model; its own name else.")
-    ] = "",
+    name: PolicyName = "",
     write: Annotated[
         bool, typer.Option("--write", help="Write the result into the policy file.")
     ] = False,
@@ -47,12 +49,7 @@ def calibrate_command(
         typer.echo(str(error), err=True)
         raise typer.Exit(3 if not file.is_file() else 1) from None
     except ModuleNotFoundError as error:
-        typer.echo(
-            f"memview: {error.name} is not installed; "
-            'pip install "langchain-memview[bench]" installs it.',
-            err=True,
-        )
-        raise typer.Exit(3) from None
+        raise missing_extra(error, "bench") from None
     except (MemViewError, OSError, UnicodeError) as error:
         typer.echo(f"memview: {error}", err=True)
         raise typer.Exit(3) from None
@@ -67,14 +64,11 @@ def calibrate_command(
 
 def _fitted(file: Path, model: str, name: str, examples: Path) -> "Calibration":
     from langchain_memview.bench.calibrating import calibrate, examples_in
-    from langchain_memview.models.embeddings import embedding_model
     from langchain_memview.policies import load_policy
-    from langchain_memview.vectors import model_name
 
     policy = load_policy(file)
     given = examples_in(examples, policy)
-    embeddings = embedding_model(model)
-    called = name or model_name(embeddings) or model.rpartition(":")[2]
+    embeddings, called = named_model(model, name)
     # How much the query counts is the author's choice, so a new fit keeps it.
     relevance = getattr(policy.scorer, "relevance", 0) if _is_calibrated(policy) else 0
     found = calibrate(policy, embeddings, called, given)

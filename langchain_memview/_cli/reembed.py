@@ -5,19 +5,16 @@ from typing import Annotated
 
 import typer
 
-from langchain_memview._cli.output import console
+from langchain_memview._cli.embedding import EmbeddingName, PolicyName, named_model
+from langchain_memview._cli.output import console, missing_extra
 from langchain_memview.errors import MemViewError
 
 
 def reembed_command(
     directory: Annotated[Path, typer.Argument(help="Chroma's directory.")],
     *,
-    model: Annotated[
-        str, typer.Option(help="Embedding model: huggingface:FOLDER or provider:name.")
-    ],
-    name: Annotated[
-        str, typer.Option(help="What the policy calls the model; its own name else.")
-    ] = "",
+    model: EmbeddingName,
+    name: PolicyName = "",
     collection: Annotated[
         str, typer.Option(help="Name of the collection.")
     ] = "memview",
@@ -33,12 +30,9 @@ def reembed_command(
 
     try:
         from langchain_memview.backends.reembed import Step, reembed
-        from langchain_memview.models.embeddings import embedding_model
         from langchain_memview.scorers.embedding import identity, prepared_vectors
-        from langchain_memview.vectors import model_name
 
-        embeddings = embedding_model(model)
-        called = name or model_name(embeddings) or model.rpartition(":")[2]
+        embeddings, called = named_model(model, name)
         last = Step(0, 0, 0)
         on = console(stderr=True)
         with Progress(console=on, disable=not on.is_terminal) as progress:
@@ -52,12 +46,7 @@ def reembed_command(
             ):
                 progress.update(task, completed=last.done, total=last.total)
     except ModuleNotFoundError as error:
-        typer.echo(
-            f"memview: {error.name} is not installed; "
-            'pip install "langchain-memview[chroma]" installs it.',
-            err=True,
-        )
-        raise typer.Exit(3) from None
+        raise missing_extra(error, "chroma") from None
     except MemViewError as error:
         typer.echo(f"memview: {error}", err=True)
         raise typer.Exit(3) from None

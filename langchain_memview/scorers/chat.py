@@ -17,7 +17,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -26,9 +25,10 @@ from typing_extensions import override
 
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.preparation import Numbers, Preparation, PreparingScorer
-from langchain_memview.core.scoring import Scorer, Terms
+from langchain_memview.core.scoring import Terms
 from langchain_memview.errors import WiringError
 from langchain_memview.scorers.silent import SilentModel
+from langchain_memview.scorers.support_only import SupportOnlyScorer
 
 LONGEST = 8_000
 """Characters of a memory that the model is given."""
@@ -51,30 +51,8 @@ def statements(policy: Policy) -> Mapping[str, Mapping[str, str]]:
     }
 
 
-class _WithoutQuery(Scorer):
-    """A scorer with the one private weight 1, for which the query plays no part."""
-
-    @property
-    @override
-    def relevance_weight(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    @override
-    def support_weights(self) -> tuple[Fraction, ...]:
-        return (Fraction(1),)
-
-    @override
-    def relevance(self, query: str, slot: Slot) -> Terms:
-        return [0.0] * len(slot.vocabulary)
-
-    @override
-    def prior(self, query: str, slot: Slot) -> None:
-        return None
-
-
 @dataclass(frozen=True, repr=False)
-class ChatModelScorer(_WithoutQuery, PreparingScorer):
+class ChatModelScorer(SupportOnlyScorer, PreparingScorer):
     """Scores a view by what a chat model said of the memories when they were written.
 
     Make one with `ChatModelScorer.of(policy, model)`.
@@ -148,7 +126,7 @@ class ChatModelScorer(_WithoutQuery, PreparingScorer):
 
 
 @dataclass(frozen=True, repr=False)
-class LiveChatScorer(_WithoutQuery):
+class LiveChatScorer(SupportOnlyScorer):
     """Scores a view by what a chat model says of the memories at every turn.
 
     Make one with `LiveChatScorer.of(model, seconds=...)`.

@@ -13,43 +13,25 @@ neither negation nor whose or when: "my brother owes" speaks for `owe` as "I owe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from typing_extensions import override
 
 from langchain_memview.core.policy import Slot
-from langchain_memview.core.scoring import Scorer, Terms
+from langchain_memview.core.scoring import Terms
 from langchain_memview.core.views import View
 from langchain_memview.scorers.inflections import inflections
+from langchain_memview.scorers.support_only import SupportOnlyScorer
 from langchain_memview.words import Cue, Passages, folded, words
 
 
 @dataclass(frozen=True)
-class CueScorer(Scorer):
+class CueScorer(SupportOnlyScorer):
     """Scores a view by how many read positions contain one of its cues."""
-
-    @property
-    @override
-    def relevance_weight(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    @override
-    def support_weights(self) -> tuple[Fraction, ...]:
-        return (Fraction(1),)
-
-    @override
-    def relevance(self, query: str, slot: Slot) -> Terms:
-        return [0.0] * len(slot.vocabulary)
 
     @override
     def support(self, slot: Slot, contents: Sequence[str]) -> Sequence[Terms]:
         return [support_by_cues(tuple(slot.vocabulary.values()), Passages(contents))]
-
-    @override
-    def prior(self, query: str, slot: Slot) -> None:
-        return None
 
 
 def support_by_cues(views: tuple[View, ...], passages: Passages) -> list[float]:

@@ -9,33 +9,19 @@ them, the scorer is weaker than `CueScorer`: one memory among many moves a score
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from typing_extensions import override
 
 from langchain_memview.core.policy import Slot
 from langchain_memview.core.scoring import AdditiveScorer, Terms
 from langchain_memview.scorers.cue import view_cues
+from langchain_memview.scorers.support_only import SupportOnlyScorer
 from langchain_memview.words import Passages
 
 
 @dataclass(frozen=True)
-class PositionScorer(AdditiveScorer):
+class PositionScorer(SupportOnlyScorer, AdditiveScorer):
     """Scores a view by the share of read positions that contain one of its cues."""
-
-    @property
-    @override
-    def relevance_weight(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    @override
-    def support_weights(self) -> tuple[Fraction, ...]:
-        return (Fraction(1),)
-
-    @override
-    def relevance(self, query: str, slot: Slot) -> Terms:
-        return [0.0] * len(slot.vocabulary)
 
     @override
     def position_support(self, slot: Slot, content: str) -> Terms:
@@ -51,7 +37,3 @@ class PositionScorer(AdditiveScorer):
         rows = [self.position_support(slot, content) for content in contents]
         columns = zip(*rows or [[0.0] * len(slot.vocabulary)], strict=True)
         return [[sum(column) / (len(rows) or 1) for column in columns]]
-
-    @override
-    def prior(self, query: str, slot: Slot) -> None:
-        return None
