@@ -29,8 +29,14 @@ from langchain_memview.core.mechanism import exponential_mechanism
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.response import randomized_response
 from langchain_memview.core.scoring import scores, sensitivity
-from langchain_memview.scorers import ChatModelScorer, CueScorer, LiveChatScorer
+from langchain_memview.scorers import (
+    ChatModelScorer,
+    CueScorer,
+    EmbeddingScorer,
+    LiveChatScorer,
+)
 from langchain_memview.testing import aassert_no_canary, assert_no_canary
+from langchain_memview.testing.embeddings import WordEmbeddings
 from langchain_memview.testing.ratings import StructuredChatModel
 
 TEXT = "canary-7f3a owes nine thousand"
@@ -371,3 +377,42 @@ def test_a_chat_model_that_rates_memories_is_heard_by_nobody(
         )
     finally:
         set_llm_cache(None)
+
+
+class Refusing(WordEmbeddings):
+    """Quotes the memory when it refuses it, as a service's error may."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if any("canary" in text for text in texts):
+            raise RuntimeError(f"cannot embed {texts}")
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize(
+    "model", [WordEmbeddings(64), Refusing(64)], ids=["up", "down"]
+)
+def test_an_embedded_memory_and_its_vector_are_seen_nowhere(
+    model: WordEmbeddings, saver: SqliteSaver, tmp_path: Path
+) -> None:
+    policy = replace(POLICY, scorer=mv.EmbeddingScore("words", "0.3", 9, "0.2"))
+    view = mv.MemView(
+        policy,
+        ChromaBackend(tmp_path / "memories"),
+        ledger=mv.InMemoryLedger(),
+        scorer=EmbeddingScorer.of(policy, model),
+    )
+    # Seven words: each number of the unit vector is 1/√7, which nothing else is.
+    text = f"{TEXT} to a bank"
+    view.remember("ana", text, position=1)
+    vector = WordEmbeddings(64).embed_query(text)
+    length = sum(value * value for value in vector) ** 0.5
+    numbers = {repr(value / length)[:7] for value in vector if value}
+    assert all(len(number) == 7 for number in numbers)
+    assert_no_canary(
+        agent(view, saver),
+        QUESTION,
+        THREAD,
+        (text, "canary-7f3a", *numbers),
+        context=CONTEXT,
+        more={"waiting": view.prepare},
+    )

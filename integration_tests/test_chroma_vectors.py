@@ -131,7 +131,9 @@ def test_a_collection_that_another_model_embedded_is_refused(foreign: Path) -> N
             return [vector[::-1] for vector in super().embed_documents(texts)]
 
     scorer = EmbeddingScorer.of(POLICY, Other())
-    with pytest.raises(WiringError, match="other numbers than this model") as caught:
+    with pytest.raises(
+        WiringError, match="gives a stored memory other numbers"
+    ) as caught:
         MemView(POLICY, notes_of(foreign), ledger=InMemoryLedger(), scorer=scorer)
     assert "loan" not in str(caught.value)
     with pytest.raises(WiringError, match="64 numbers are not 32"):

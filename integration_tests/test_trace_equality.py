@@ -29,7 +29,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import langchain_memview as mv
 from langchain_memview.backends import InMemoryBackend
 from langchain_memview.core.choice import Choice
+from langchain_memview.scorers import EmbeddingScorer
 from langchain_memview.testing.draws import memview_with
+from langchain_memview.testing.embeddings import WordEmbeddings
 
 ROOT = Path(__file__).parents[1]
 POLICY = mv.load_policy(ROOT / "examples" / "meal_policy.yaml")
@@ -103,6 +105,8 @@ def observed(
     caplog: Any,
     *layers: Any,
     policy: mv.Policy = POLICY,
+    scorer: Any = None,
+    placement: Any = "system",
 ) -> dict[str, str]:
     """Return everything that can be observed of a dialogue, by channel."""
     numbers = count()
@@ -122,13 +126,18 @@ def observed(
         policy,
         InMemoryBackend({"ana": memories}),
         ledger=mv.ledger_from_checkpointer(saver),
+        scorer=scorer,
     )
+    memview.prepare()
     model = Recorder(prompts=[])
     agent = create_agent(
         model,
         [pantry],
         system_prompt="You plan meals.",
-        middleware=[mv.MemViewMiddleware(memview, audience="app"), *layers],
+        middleware=[
+            mv.MemViewMiddleware(memview, audience="app", placement=placement),
+            *layers,
+        ],
         checkpointer=saver,
     )
     outputs = [
@@ -187,6 +196,38 @@ def test_adjacent_memories_give_the_same_prompts_outputs_logs_and_checkpoints(
     assert re.search(r"'food': '(?!generic)", mine["checkpoints"])
     assert "selected" in mine["history"]
     assert {channel for channel, text in mine.items() if not text} <= {"logs"}
+
+
+class Picky(WordEmbeddings):
+    """Fails for long texts: which memories it embeds depends on what they say."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if any(len(text) > 1000 for text in texts):
+            raise RuntimeError(f"too long: {texts}")
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize("placement", ["system", "user"])
+def test_so_they_do_where_embeddings_support_views(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, placement: str
+) -> None:
+    used = replace(POLICY, scorer=mv.EmbeddingScore("words", "0.3", 9, "0.2"))
+
+    def dialogue(memories: dict[int, str], name: str) -> dict[str, str]:
+        return observed(
+            memories,
+            tmp_path / name,
+            caplog,
+            policy=used,
+            scorer=EmbeddingScorer.of(used, Picky()),
+            placement=placement,
+        )
+
+    dialogue(STORE, "first")
+    mine, yours = dialogue(STORE, "mine"), dialogue(OTHER, "yours")
+    assert mine == yours
+    assert re.search(r"'food': '(?!generic)", mine["checkpoints"])
+    assert "selected" in mine["history"]
 
 
 def test_the_comparison_above_notices_one_more_log_line(

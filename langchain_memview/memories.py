@@ -21,7 +21,13 @@ from langchain_memview.core.preparation import (
     sound,
 )
 from langchain_memview.core.scoring import Scorer
-from langchain_memview.errors import MemoryUnavailableError, WiringError
+from langchain_memview.errors import (
+    MemoryUnavailableError,
+    MemViewError,
+    WiringError,
+    alone,
+    withheld,
+)
 
 _MOST_LATE = 10_000
 
@@ -76,8 +82,15 @@ def memories_of(backend: Backend, scorer: Scorer) -> Memories:
             f"{type(backend).__name__} cannot. InMemoryBackend() and "
             "ChromaBackend(directory) can."
         )
-    _check_model(backend, scorer)
-    return _Prepared(backend, scorer)
+    failure: MemViewError
+    try:
+        _check_model(backend, scorer)
+        return _Prepared(backend, scorer)
+    except MemViewError as error:
+        failure = error
+    except Exception as error:  # noqa: BLE001 - its text may hold a memory
+        failure = withheld(error)
+    raise alone(failure)
 
 
 def _check_model(backend: PreparedBackend, scorer: PreparingScorer) -> None:
@@ -110,10 +123,9 @@ def _other_numbers(backend: PreparedBackend, scorer: PreparingScorer) -> str:
     again: Numbers = ()
     with suppress(Exception):
         again = scorer.prepare(text)
-    if len(again) != len(numbers):
-        return "a stored memory could not be embedded again to compare"
-    same = same_direction(again, numbers)
-    return "" if same else "a stored memory has other numbers than this model gives it"
+    # One text for both, so that it does not tell what the memory was like.
+    same = len(again) == len(numbers) and same_direction(again, numbers)
+    return "" if same else "it gives a stored memory other numbers, or none"
 
 
 def _found(read: Callable[[], Mapping[int, Any]]) -> Mapping[int, Any]:

@@ -17,6 +17,7 @@ from langchain_memview.core.accounts import LedgerStore
 from langchain_memview.core.backend import Backend
 from langchain_memview.core.choice import Choice, Draw
 from langchain_memview.core.policy import Policy
+from langchain_memview.core.scoring import Scorer
 from langchain_memview.memview import MemView
 
 
@@ -38,7 +39,12 @@ def seeded_memview(
 
 
 def memview_with(
-    draw: Draw, policy: Policy, backend: Backend, *, ledger: LedgerStore
+    draw: Draw,
+    policy: Policy,
+    backend: Backend,
+    *,
+    ledger: LedgerStore,
+    scorer: Scorer | None = None,
 ) -> MemView:
     """Return a `MemView` that draws as the function says, and which is NOT PRIVATE.
 
@@ -50,8 +56,9 @@ def memview_with(
         policy: As in `MemView`.
         backend: As in `MemView`.
         ledger: As in `MemView`.
+        scorer: As in `MemView`.
     """
-    return _DrawnMemView(policy, backend, ledger=ledger, draw=draw)
+    return _DrawnMemView(policy, backend, ledger=ledger, draw=draw, scorer=scorer)
 
 
 def seeded_draw(seed: int) -> Draw:
@@ -80,9 +87,15 @@ def _coins(seed: int, number: int) -> Callable[[int], int]:
 
 class _DrawnMemView(MemView):
     def __init__(
-        self, policy: Policy, backend: Backend, *, ledger: LedgerStore, draw: Draw
+        self,
+        policy: Policy,
+        backend: Backend,
+        *,
+        ledger: LedgerStore,
+        draw: Draw,
+        scorer: Scorer | None = None,
     ) -> None:
-        super().__init__(policy, backend, ledger=ledger)
+        super().__init__(policy, backend, ledger=ledger, scorer=scorer)
         self.interface = replace(self.interface, draw=draw)
 
     @override

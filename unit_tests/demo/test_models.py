@@ -1,10 +1,13 @@
 """A model that cannot be had is one clear line, which names what to install."""
 
+import sys
+
 import pytest
 
 from langchain_memview.demo.chef import MealChef
 from langchain_memview.demo.models import demo_model
 from langchain_memview.models.chat import chat_model
+from langchain_memview.models.embeddings import embedding_model
 from langchain_memview.models.unavailable import ModelUnavailableError, first_line
 
 
@@ -27,6 +30,33 @@ def test_a_missing_package_is_named_with_its_command(missing):
     missing(ImportError("Initializing X requires it. `pip install langchain-openai`"))
     with pytest.raises(ModelUnavailableError, match=r"pip install langchain-openai$"):
         chat_model("openai:gpt-5")
+
+
+@pytest.mark.parametrize("load", [chat_model, embedding_model])
+def test_hugging_face_is_an_extra_of_this_package(load, monkeypatch):
+    for package in ("langchain_huggingface", "torch"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for module in ("huggingface", "converting"):
+        monkeypatch.delitem(
+            sys.modules, f"langchain_memview.models.{module}", raising=False
+        )
+    with pytest.raises(
+        ModelUnavailableError,
+        match=r'pip install torch "langchain-memview\[local-models\]"$',
+    ):
+        load("huggingface:Qwen/Qwen2.5-1.5B")
+
+
+def test_another_provider_gets_its_name_and_nothing_else(monkeypatch):
+    asked = {}
+
+    def init(model, **options):
+        asked.update(options, model=model)
+        return MealChef()
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", init)
+    chat_model("ollama:llama3.1:8b")
+    assert asked == {"model": "llama3.1:8b", "model_provider": "ollama"}
 
 
 def test_an_import_error_without_a_command_is_shown_as_it_is(missing):
