@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from langchain_memview._cli.bench_latency import latency
 from langchain_memview._cli.bench_scoring import scoring
 from langchain_memview._cli.output import console, missing_extra, print_table, table
 
@@ -19,6 +20,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure what a cap buys.")
 
 
 app.command()(scoring)
+app.command()(latency)
 
 
 @app.command()
