@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from tiny_model import (
     DROPS_SYSTEM,
     REFUSES_SYSTEM,
     TEMPLATE,
-    answers_of,
+    example,
     heard,
+    set_template,
     tiny_model,
-    with_template,
 )
 from typer.testing import CliRunner
 
@@ -45,17 +46,18 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:torch"),
 ]
 
-CANARY = "Owes 9,417 to the Quimby bank."
+PLANTED = ("9,417", "Quimby")
+CANARY = "Owes {} to the {} bank.".format(*PLANTED)
 ANSWERS = {
     "Suggest any dish.": "Pasta with vegetables.",
     "Suggest cheap dishes.": "Rice with black beans.",
     "Suggest mild dishes.": "Potato soup without pepper.",
 }
-NAMES = dict(zip(("generic", "cheap", "mild"), ANSWERS, strict=True))
+VIEWS = dict(zip(("generic", "cheap", "mild"), ANSWERS, strict=True))
 POLICY = Policy(
     "meals",
     {"debt": mv.ProtectedAttribute([1], cap=2)},
-    [mv.Slot("food", when=["dinner"], views=NAMES, capacity=1)],
+    [mv.Slot("food", when=["dinner"], views=VIEWS, capacity=1)],
     mv.OnlineBudget(3),
 )
 QUESTIONS = ("Any idea for dinner?", "What is for dinner tonight?", "Dinner, quickly!")
@@ -75,15 +77,13 @@ def prompt(say: str, question: str, placement: Any) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    prompts = [
-        lambda say, question=question, placement=placement: prompt(
-            say, question, placement
-        )
+    examples = [
+        example(prompt(say, question, placement), answer)
         for question in QUESTIONS
         for placement in PLACEMENTS
+        for say, answer in ANSWERS.items()
     ]
-    folder = tmp_path_factory.mktemp("tiny")
-    return tiny_model(folder, answers_of(ANSWERS, prompts))
+    return tiny_model(tmp_path_factory.mktemp("tiny"), examples)
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +99,11 @@ def copy(tiny: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # The environment variable is read when the hub's package is imported.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
 
-def local(folder: Path, **options: Any) -> Any:
+def local(folder: Path | str, **options: Any) -> Any:
     from langchain_memview.models.huggingface import local_chat_model
 
     return local_chat_model(str(folder), **{"max_new_tokens": 24} | options)
@@ -110,7 +111,7 @@ def local(folder: Path, **options: Any) -> Any:
 
 def agent_of(chat: Any, view: str, placement: Any, memory: str = CANARY) -> Any:
     """Return an agent whose memory holds a text and whose draw is this view."""
-    index = list(NAMES).index(view)
+    index = list(VIEWS).index(view)
     memview = memview_with(
         lambda _: index,
         POLICY,
@@ -132,19 +133,19 @@ def ask(agent: Any, question: str = QUESTIONS[0]) -> str:
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("view", NAMES)
+@pytest.mark.parametrize("view", VIEWS)
 def test_the_model_is_given_the_view_and_nothing_of_the_memory(
     chat: Any, view: str, placement: str
 ) -> None:
     with heard(chat) as texts:
         answer = ask(agent_of(chat, view, placement))
-    assert answer == ANSWERS[NAMES[view]]
+    assert answer == ANSWERS[VIEWS[view]]
     [text] = texts
-    said = views_text({"food": mv.View(NAMES[view])})
+    said = views_text({"food": mv.View(VIEWS[view])})
     role = {"system": "<|system|>", "user": "<|user|>"}[placement]
-    part = next(one for one in text.split("<|end|>") if said in one)
-    assert part.lstrip().removeprefix("<|pad|>").startswith(role)
-    assert not {"Owes", "9,417", "Quimby"} & set(text.replace(".", " ").split())
+    [message] = [one for one in text.split("<|end|>") if said in one]
+    assert message.startswith(role)
+    assert not [word for word in PLANTED if word in text]
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -236,7 +237,7 @@ def test_an_agent_streams_the_answer_once(chat: Any) -> None:
     texts = [
         message.text for message, _ in streamed if isinstance(message, AIMessageChunk)
     ]
-    assert "".join(texts).strip() == ANSWERS[NAMES["mild"]]
+    assert "".join(texts).strip() == ANSWERS[VIEWS["mild"]]
     assert len(texts) > 1
 
 
@@ -257,7 +258,7 @@ def test_text_blocks_become_the_texts_that_templates_expect(chat: Any) -> None:
 def test_without_a_system_role_its_text_stands_before_the_question(
     copy: Path, template: str
 ) -> None:
-    with_template(copy, template)
+    set_template(copy, template)
     chat = local(copy)
     assert not chat.loaded.has_system_role
     with heard(chat) as texts:
@@ -307,7 +308,7 @@ def test_threads_are_set_on_request(tiny: Path) -> None:
 
 def refused(folder: Path | str, *said: str) -> None:
     with pytest.raises(ModelUnavailableError) as error:
-        local(Path(folder))
+        local(folder)
     for text in said:
         assert text in str(error.value)
     assert "\n" not in str(error.value)
@@ -316,6 +317,7 @@ def refused(folder: Path | str, *said: str) -> None:
 def test_a_path_that_is_no_model(tmp_path: Path) -> None:
     advice = "Give a folder with config.json, tokenizer and weights"
     refused(tmp_path / "none", "cannot be loaded", advice)
+    refused("nobody/has-this-model", "cannot be loaded", advice)
     refused(tmp_path, "cannot be loaded", advice)
     (tmp_path / "config.json").write_text("{")
     refused(tmp_path, "cannot be loaded", advice)
@@ -334,7 +336,7 @@ def test_weights_that_are_cut_off(copy: Path) -> None:
 
 
 def test_a_model_without_chat_template(copy: Path) -> None:
-    with_template(copy, None)
+    set_template(copy, None)
     refused(copy, "has no chat template", "-Instruct")
 
 
@@ -454,18 +456,14 @@ def test_minilm_is_the_model_that_is_known(minilm: Any) -> None:
 # ------------------------------------------------------- memories that models dislike
 
 DEBT = "The user owes a lot of money to a bank."
-EMBEDDED = Policy(
-    "meals",
-    {"debt": mv.ProtectedAttribute([1], cap=2)},
-    [
-        mv.Slot(
-            "food",
-            when=["dinner"],
+EMBEDDED = replace(
+    POLICY,
+    slots=[
+        replace(
+            POLICY.slots_by_name["food"],
             views={"generic": "Any dish.", "cheap": mv.View("Cheap.", support=DEBT)},
-            capacity=1,
         )
     ],
-    mv.OnlineBudget(3),
     scorer=EmbeddingScore("minilm", "0.4", 20),
 )
 

@@ -6,7 +6,7 @@ seconds and through the real tokenizer, template, pipeline and model, what a cha
 was given and what it makes of it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -59,15 +59,14 @@ def tiny_model(folder: Path, examples: list[str]) -> Path:
     return folder
 
 
-def with_template(folder: Path, template: str | None) -> Any:
-    """Return the folder's tokenizer with another chat template, saved in its place."""
+def set_template(folder: Path, template: str | None) -> None:
+    """Give the model in the folder another chat template."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.chat_template = template
     (folder / "chat_template.jinja").unlink()
     tokenizer.save_pretrained(folder)
-    return tokenizer
 
 
 @contextmanager
@@ -141,12 +140,3 @@ def _answers(ids: Any, tokenizer: Any) -> Any:
     after = (ids == mark).cumsum(dim=1) > 0
     answer = after & (ids != mark) & (ids != tokenizer.pad_token_id)
     return ids.masked_fill(~answer, -100)
-
-
-def answers_of(views: Mapping[str, str], prompts: Iterable[Any]) -> list[str]:
-    """Return one example for each view and prompt; a prompt writes the view's text."""
-    return [
-        example(prompt(say), answer)
-        for prompt in prompts
-        for say, answer in views.items()
-    ]
