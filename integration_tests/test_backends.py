@@ -13,7 +13,7 @@ import chromadb
 import pytest
 from pytest_socket import disable_socket
 
-from langchain_memview.backends import ChromaBackend, InMemoryBackend, chroma
+from langchain_memview.backends import ChromaBackend, InMemoryBackend, chroma_collection
 from langchain_memview.core.backend import Backend
 from langchain_memview.errors import MemoryUnavailableError, WiringError
 from langchain_memview.testing.backends import PreparedBackendConformance
@@ -49,7 +49,9 @@ def test_two_backends_of_a_process_share_one_client(tmp_path: Path) -> None:
     one.write("ana", 1, "Has debts.")
     assert two.read("ana", {1}) == {1: "Has debts."}
     assert collection(tmp_path)._client is collection(tmp_path)._client
-    assert len([key for key in chroma._collections if key[0] == tmp_path]) == 1
+    assert (
+        len([key for key in chroma_collection._collections if key[0] == tmp_path]) == 1
+    )
 
 
 def test_chroma_has_no_embedding_model_and_one_constant_vector(tmp_path: Path) -> None:
@@ -99,9 +101,9 @@ def test_a_second_process_reads_and_writes_while_the_first_one_writes(
 def test_memories_held_by_another_process_are_given_up_within_the_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert chroma._WAIT_SECONDS < chroma._SECONDS < 10
-    monkeypatch.setattr(chroma, "_WAIT_SECONDS", 0.5)
-    monkeypatch.setattr(chroma, "_SECONDS", 1)
+    assert chroma_collection._WAIT_SECONDS < chroma_collection._SECONDS < 10
+    monkeypatch.setattr(chroma_collection, "_WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(chroma_collection, "_SECONDS", 1)
     backend = ChromaBackend(tmp_path)
     backend.write("ana", 1, CANARY)
     calls = [
@@ -132,7 +134,7 @@ def test_memories_held_by_another_process_are_given_up_within_the_time_limit(
 
 def test_a_process_that_gave_up_ends_at_once(tmp_path: Path) -> None:
     work = (
-        "print('open', flush=True); sys.stdin.readline(); chroma._SECONDS = 0.2\n"
+        "print('open', flush=True); sys.stdin.readline(); chroma_collection._SECONDS = 0.2\n"
         "try: b.read('ana', {1})\n"
         "except Exception as e: print(type(e).__name__)"
     )
@@ -202,10 +204,10 @@ PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 
 SCRIPT = """
 import sys
-from langchain_memview.backends import chroma
+from langchain_memview.backends import ChromaBackend, chroma_collection
 {before}
 try:
-    b = chroma.ChromaBackend(sys.argv[1])
+    b = ChromaBackend(sys.argv[1])
 except Exception as e:
     print(type(e).__name__)
     raise SystemExit
@@ -222,7 +224,7 @@ sys.stdin.read()
 
 
 def collection(directory: Path) -> chromadb.Collection:
-    return chroma._opened(directory, "memview", until=0)
+    return chroma_collection._opened(directory, "memview", until=0)
 
 
 def no_answer() -> pytest.RaisesExc[MemoryUnavailableError]:

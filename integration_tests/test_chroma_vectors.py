@@ -9,7 +9,7 @@ from chromadb.config import Settings
 from pytest_socket import disable_socket
 
 from langchain_memview import MemView, Policy, ProtectedAttribute, Slot, View
-from langchain_memview.backends import ChromaBackend, chroma
+from langchain_memview.backends import ChromaBackend, chroma_collection
 from langchain_memview.core.budget import OnlineBudget
 from langchain_memview.core.parts import EmbeddingScore
 from langchain_memview.errors import WiringError
@@ -48,16 +48,16 @@ def served(backend: ChromaBackend, size: int = 64) -> MemView:
 
 def test_a_memory_carries_its_embedding_as_chromas_own_vector(tmp_path: Path) -> None:
     served(ChromaBackend(tmp_path)).remember("ana", "owes a loan", slot="money")
-    (held,) = chroma._collections[tmp_path, "memview"].get(include=["embeddings"])[
-        "embeddings"
-    ]
+    (held,) = chroma_collection._collections[tmp_path, "memview"].get(
+        include=["embeddings"]
+    )["embeddings"]
     words = np.asarray(WordEmbeddings().embed_query("owes a loan"))
     assert held == pytest.approx(words / np.linalg.norm(words), abs=1e-6)
 
 
 def test_the_model_is_remembered_on_disk_and_compared(tmp_path: Path) -> None:
     served(ChromaBackend(tmp_path)).remember("ana", "owes a loan", slot="money")
-    chroma._closed(tmp_path)
+    chroma_collection._closed(tmp_path)
     served(ChromaBackend(tmp_path))
     with pytest.raises(WiringError, match="64 numbers are not 32"):
         served(ChromaBackend(tmp_path), 32)
@@ -120,7 +120,7 @@ def test_a_collection_of_another_program_is_read_by_id(foreign: Path) -> None:
     assert release.outcomes == {"money": "selected"}
     assert set(backend.read_prepared("ana", {1, 2, 3})) == {1, 2}
     assert memview.remember("ana", "sold a car", slot="money") == 3
-    held = chroma._collections[foreign, "notes"]
+    held = chroma_collection._collections[foreign, "notes"]
     assert held.get(ids=["ana/3"])["documents"] == ["sold a car"]
     assert held.metadata == {"hnsw:space": "cosine"}
 

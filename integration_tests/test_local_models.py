@@ -184,16 +184,15 @@ def test_a_batch_runs_together_and_answers_as_one_at_a_time(chat: Any) -> None:
     lengths = {len(chat.tokenizer.encode(text)) for [_, (_, text)] in prompts}
     assert len(lengths) > 1  # so that some are padded
     alone = [chat.invoke(one).text for one in prompts]
-    sizes = []
-    layer = chat.llm.pipeline.model.get_input_embeddings()
-    hook = layer.register_forward_pre_hook(lambda _, given: sizes.append(len(given[0])))
-    try:
+    with heard(chat) as texts:
         together = chat.batch(prompts)
-    finally:
-        hook.remove()
     assert [answer.text for answer in together] == alone
     assert alone[:: len(QUESTIONS)] == list(ANSWERS.values())
-    assert set(sizes) == {len(prompts)}
+    # One pass over all of them, the shorter ones padded at their beginning.
+    padded = [text for text in texts if "<|pad|>" in text]
+    assert len(texts) == len(prompts)
+    assert padded
+    assert all(text.startswith("<|pad|>") for text in padded)
 
 
 def test_a_failing_batch_returns_its_exceptions_on_request(
@@ -226,6 +225,28 @@ def test_a_stream_gives_every_token_once_to_each_listener(chat: Any) -> None:
     assert len([chunk for chunk in chunks if chunk]) > 1
     assert "".join(chunks).strip() == chat.invoke(conversation).text
     assert [token for token in listener.tokens if token] == [c for c in chunks if c]
+
+
+def test_what_the_template_wrote_is_all_that_is_read(copy: Path) -> None:
+    tokenizer = copy / "tokenizer.json"
+    settings = json.loads(tokenizer.read_text())
+    end = settings["added_tokens"][1]
+    special = {"id": end["content"], "ids": [end["id"]], "tokens": [end["content"]]}
+    settings["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [
+            {"SpecialToken": {"id": end["content"], "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}},
+        ],
+        "pair": [],
+        "special_tokens": {end["content"]: special},
+    }
+    tokenizer.write_text(json.dumps(settings))
+    chat = local(copy)
+    assert chat.tokenizer.decode(chat.tokenizer.encode("a")).startswith("<|end|>")
+    with heard(chat) as texts:
+        chat.invoke(every_prompt()[0])
+    assert texts[0].startswith("<|system|>")
 
 
 def test_an_agent_streams_the_answer_once(chat: Any) -> None:

@@ -8,7 +8,7 @@ from chromadb.config import Settings
 from typer.testing import CliRunner
 
 from langchain_memview._cli.app import app
-from langchain_memview.backends import ChromaBackend, chroma
+from langchain_memview.backends import ChromaBackend, chroma_collection
 from langchain_memview.backends.reembed import reembed
 from langchain_memview.core.preparation import Preparation
 from langchain_memview.errors import MemoryUnavailableError, WiringError
@@ -25,12 +25,12 @@ def memories(tmp_path: Path) -> Path:
     for subject in ("ana", "bo", "cy"):
         for position, text in TEXTS.items():
             backend.write(subject, position, text)
-    chroma._closed(tmp_path)
+    chroma_collection._closed(tmp_path)
     return tmp_path
 
 
 def opened(directory: Path) -> ChromaBackend:
-    chroma._closed(directory)
+    chroma_collection._closed(directory)
     return ChromaBackend(directory)
 
 

@@ -7,50 +7,25 @@ without one all carry the same one-dimensional vector. Nothing ever queries them
 
 A collection of your own, embedded by whatever function, is a backend too: say which
 document is at which position of a subject (`id_of`), and over which positions.
-
-Chroma keeps one set of files per directory, so this process opens one client per
-directory and shares it. The files can be opened by another process as well. Chroma waits
-for another process's transaction without an end, so every call runs in a thread of its
-own, and whoever has no answer within the time limit gets `MemoryUnavailableError`.
-
-A write that fails, on a full disk for example, can leave Chroma with an open transaction
-for which its own next write waits. So after any failure the client is closed, and the
-next call opens a new one.
 """
 
 import json
 import re
-import threading
-import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
-from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import chromadb
-from chromadb.api.shared_system_client import SharedSystemClient
-from chromadb.config import Settings
 from typing_extensions import override
 
-from langchain_memview.backends.file_locks import wait_for_other_processes
+from langchain_memview.backends.chroma_collection import ChromaCollection
 from langchain_memview.core.backend import PreparedBackend
 from langchain_memview.core.preparation import Numbers, Preparation
-from langchain_memview.errors import MemoryUnavailableError, WiringError
+from langchain_memview.errors import WiringError
 
-_SECONDS = 8.0
-_WAIT_SECONDS = 7.0
 _PAGE = 1000
 PREPARED_BY = "memview:prepared_by"
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
-
-_collections: dict[tuple[Path, str], Any] = {}
-# One lock per directory: an opening that hangs holds up no other directory.
-_opening: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
-
-Answer = TypeVar("Answer")
 
 
 class ChromaBackend(PreparedBackend):
@@ -64,7 +39,7 @@ class ChromaBackend(PreparedBackend):
         positions: Every position that `id_of` is meant for; with it only.
 
     Raises:
-        MemoryUnavailableError: The directory cannot be opened within 10 seconds.
+        MemoryUnavailableError: The directory cannot be opened in time.
         WiringError: Chroma does not allow the name of the collection, or only one of
             `id_of` and `positions` is given.
     """
@@ -77,8 +52,6 @@ class ChromaBackend(PreparedBackend):
         id_of: Callable[[str, int], str] | None = None,
         positions: Collection[int] = (),
     ) -> None:
-        self._directory = Path(directory).resolve()
-        self._name = collection
         self._id = id_of or _id
         self._positions = tuple(positions)
         if (id_of is None) != (not self._positions):
@@ -92,18 +65,19 @@ class ChromaBackend(PreparedBackend):
                 "to 512 letters, digits, dots, dashes or underscores, with a letter or "
                 "digit at both ends."
             )
-        self._size = self._call(_dimension)
+        self._collection = ChromaCollection(Path(directory).resolve(), collection)
+        self._size = self._collection.read(_dimension)
 
     @override
     def __repr__(self) -> str:
-        return f"ChromaBackend({str(self._directory)!r})"
+        return f"ChromaBackend({str(self._collection.directory)!r})"
 
     @override
     def read(self, subject: str, positions: Set[int]) -> Mapping[int, str]:
         ids = {self._id(subject, position): position for position in positions}
         if not ids:
             return {}
-        found = self._call(
+        found = self._collection.read(
             lambda collection: collection.get(ids=list(ids), include=["documents"])
         )
         return {
@@ -128,11 +102,11 @@ class ChromaBackend(PreparedBackend):
             if ids:
                 collection.delete(ids=ids)
 
-        self._write_call(delete)
+        self._collection.write(delete)
 
     @override
     def prepared_by(self) -> Preparation | None:
-        metadata = self._call(lambda collection: collection.metadata)
+        metadata = self._collection.read(lambda collection: collection.metadata)
         stored = (metadata or {}).get(PREPARED_BY)
         return None if stored is None else Preparation(**json.loads(stored))
 
@@ -147,7 +121,7 @@ class ChromaBackend(PreparedBackend):
         # A collection of somebody else keeps what it says of itself.
         if not self._positions and self.prepared_by() is None:
             stored = json.dumps(vars(preparation))
-            self._write_call(
+            self._collection.write(
                 lambda collection: collection.modify(
                     # The distance is in the configuration, and Chroma refuses it here.
                     metadata={
@@ -167,7 +141,7 @@ class ChromaBackend(PreparedBackend):
         self, subject: str, position: int, text: str, numbers: Numbers | None
     ) -> None:
         vector = [0.0] * (self._size or 1) if numbers is None else list(numbers)
-        self._write_call(
+        self._collection.write(
             lambda collection: collection.upsert(
                 ids=[self._id(subject, position)],
                 documents=[text],
@@ -193,14 +167,14 @@ class ChromaBackend(PreparedBackend):
                 if not is_the_same():
                     collection.update(ids=[key], embeddings=[[0.0] * len(numbers)])
 
-        self._write_call(put)
+        self._collection.write(put)
 
     @override
     def read_prepared(self, subject: str, positions: Set[int]) -> Mapping[int, Numbers]:
         ids = {self._id(subject, position): position for position in positions}
         if not ids:
             return {}
-        found = self._call(
+        found = self._collection.read(
             lambda collection: collection.get(ids=list(ids), include=["embeddings"])
         )
         return {
@@ -237,34 +211,13 @@ class ChromaBackend(PreparedBackend):
         """Yield the whole collection, a page at a time."""
         start = 0
         while True:
-            found = self._call(
+            found = self._collection.read(
                 partial(_page, offset=start, include=include),
             )
             if not found["ids"]:
                 return
             yield found
             start += len(found["ids"])
-
-    def _write_call(self, use: Callable[[Any], Answer]) -> Answer:
-        return self._call(use, wait=_wait)
-
-    def _call(
-        self,
-        use: Callable[[Any], Answer],
-        wait: Callable[[Path, float], None] = lambda _, __: None,
-    ) -> Answer:
-        until = time.monotonic() + _WAIT_SECONDS
-
-        def work() -> Answer:
-            wait(self._directory, until)
-            collection = _opened(self._directory, self._name, until)
-            try:
-                return use(collection)
-            except BaseException:
-                _closed(self._directory)
-                raise
-
-        return _answer(work)
 
 
 def _id(subject: str, position: int) -> str:
@@ -280,70 +233,3 @@ def _dimension(collection: Any) -> int:
 
 def _page(collection: Any, offset: int, include: list[str]) -> Any:
     return collection.get(limit=_PAGE, offset=offset, include=include)
-
-
-def _wait(directory: Path, until: float) -> None:
-    wait_for_other_processes(directory / "chroma.sqlite3", until)
-
-
-def _opened(directory: Path, name: str, until: float) -> Any:
-    key = (directory, name)
-    with _opening[directory]:
-        if key not in _collections:
-            _wait(directory, until)
-            try:
-                client = chromadb.PersistentClient(
-                    str(directory), settings=Settings(anonymized_telemetry=False)
-                )
-                _collections[key] = client.get_or_create_collection(
-                    name, embedding_function=None
-                )
-            except BaseException:
-                _close(directory)
-                raise
-        return _collections[key]
-
-
-def _closed(directory: Path) -> None:
-    with _opening[directory]:
-        _close(directory)
-
-
-def _close(directory: Path) -> None:
-    for key in [key for key in _collections if key[0] == directory]:
-        del _collections[key]
-    # Chroma keeps its own reference, also of what it could not start, and would
-    # give it out again.
-    kept = SharedSystemClient._identifier_to_system  # noqa: SLF001
-    system = kept.pop(str(directory), None)
-    with suppress(Exception):
-        if system is not None:
-            system.stop()
-
-
-def _answer(call: Callable[[], Answer]) -> Answer:
-    """Return the call's answer, or raise one constant error, without a chain.
-
-    The thread is a daemon: one that never comes back must not keep the process alive.
-    """
-    future: Future[Answer] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="memview-chroma", daemon=True).start()
-    # Chroma's messages may quote a document, so nothing of them is passed on.
-    with suppress(Exception):
-        return future.result(_SECONDS)
-    raise _unreachable()
-
-
-def _unreachable() -> MemoryUnavailableError:
-    return MemoryUnavailableError(
-        "the memory backend cannot be reached, so nothing is read, charged or "
-        "released. Check that its directory exists, is writable and is not held by "
-        "another process."
-    )

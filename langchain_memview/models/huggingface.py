@@ -140,6 +140,7 @@ def local_chat_model(
         torch.set_num_threads(threads)
     try:
         with bars_on_terminals():
+            # Pipelines of transformers 4 pad where the tokenizer says.
             tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
             net = AutoModelForCausalLM.from_pretrained(
                 model, dtype=getattr(torch, kind)
