@@ -66,6 +66,21 @@ def test_importing_the_package_imports_no_framework():
     assert found.stdout.strip() == "[]"
 
 
+def test_no_public_name_brings_a_model_with_it():
+    # Where torch is not installed this shows nothing; `.ci/run` installs it.
+    code = (
+        "import sys, langchain_memview as mv\n"
+        "import langchain_memview.scorers.embedding, langchain_memview.models.chat\n"
+        "[getattr(mv, name) for name in mv.__all__]\n"
+        "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
 def test_without_the_driver_the_postgres_ledger_says_what_to_install(missing):
     code = (
