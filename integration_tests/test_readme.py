@@ -1,13 +1,17 @@
 """What the README shows is run as it stands there."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from langchain_core.language_models.fake_chat_models import ParrotFakeChatModel
 
+from langchain_memview.core.parts import EmbeddingScore
+from langchain_memview.core.policy import Policy
 from langchain_memview.policies.load import policy_from_text
+from langchain_memview.testing.embeddings import WordEmbeddings
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
@@ -16,13 +20,22 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
+def with_words(example: str, names: dict[str, object]) -> str:
+    """Return the example with an embedding model that needs no weights."""
+    policy = names["policy"]
+    assert isinstance(policy, Policy)
+    names["policy"] = replace(policy, scorer=EmbeddingScore("words", "0.5", 20))
+    names["WordEmbeddings"] = WordEmbeddings
+    return re.sub(r"embedding_model\(.*?\)", "WordEmbeddings()", example)
+
+
 def test_the_agent_example_and_the_graph_example_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.yaml").write_text(blocks("yaml")[0], "utf-8")
     names = {"model": ParrotFakeChatModel()}
-    agent_example, graph_example = blocks("python")
+    agent_example, graph_example, scorer_example = blocks("python")
     exec(agent_example, names)  # noqa: S102 - it is the README's own text
     printed = capsys.readouterr().out
     assert "Plan an affordable dinner." in printed
@@ -36,6 +49,9 @@ def test_the_agent_example_and_the_graph_example_run(
         context={"user_id": "ben"},
     )
     assert out["memview"]["views"].keys() == {"food"}
+    exec(with_words(scorer_example, names), names)  # noqa: S102 - the same
+    scored = names["memview"].remember("ana", "Owes two loans.", slot="finance")  # type: ignore[attr-defined]
+    assert scored == 4
     names["saver"].conn.close()  # type: ignore[attr-defined]
 
 
