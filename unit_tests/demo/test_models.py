@@ -34,7 +34,8 @@ def test_a_missing_package_is_named_with_its_command(missing):
 
 @pytest.mark.parametrize("load", [chat_model, embedding_model])
 def test_hugging_face_is_an_extra_of_this_package(load, monkeypatch):
-    for package in ("langchain_huggingface", "torch"):
+    # All that is imported first: transformers remembers for good that torch was missing.
+    for package in ("langchain_huggingface", "sentence_transformers", "torch"):
         monkeypatch.setitem(sys.modules, package, None)
     for module in ("huggingface", "converting"):
         monkeypatch.delitem(
