@@ -17,6 +17,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessageChunk, HumanMessage, SystemMessage
+from scoring_figures import measured, printed
 from tiny_model import (
     DROPS_SYSTEM,
     REFUSES_SYSTEM,
@@ -30,6 +31,8 @@ from typer.testing import CliRunner
 
 import langchain_memview as mv
 from langchain_memview.backends import InMemoryBackend
+from langchain_memview.bench.scoring import by_embeddings, measure
+from langchain_memview.bench.scoring_data import shipped
 from langchain_memview.core.parts import EmbeddingScore
 from langchain_memview.core.policy import Policy
 from langchain_memview.core.scoring import supports
@@ -472,6 +475,19 @@ def test_minilm_is_the_model_that_is_known(minilm: Any) -> None:
     ]
     found = [cosine(query, vector) for vector in minilm.embed_documents(texts)]
     assert found == pytest.approx([0.943, 0.695, 0.257], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [("MiniLM, views and cues", "view"), ("MiniLM, support sentences", "support")],
+)
+def test_minilm_reaches_what_the_readme_says(
+    minilm: Any, name: str, compared: Any
+) -> None:
+    supports = by_embeddings(minilm, compared)
+    rows = measure("minilm", compared, supports, "shipped", shipped("test"))
+    # Sums of floats differ a little between processors.
+    assert measured(rows, "bearing") == pytest.approx(printed(name), abs=0.002)
 
 
 # ------------------------------------------------------- memories that models dislike

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scoring_figures import measured, printed
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
@@ -42,23 +43,18 @@ def test_a_share_has_wilsons_interval():
     assert share(np.ones(5)).high == 1
 
 
-def _value(rows, rule, measured, attribute="all"):
-    (row,) = [
-        row
-        for row in rows
-        if (row.rule, row.measure, row.attribute) == (rule, measured, attribute)
-    ]
-    return row.value
-
-
-def test_the_cue_scorer_reaches_what_was_reported():
+def test_the_cue_scorer_reaches_what_the_readme_says():
     rows = measure("cue", "cues", by_cues(), "shipped", shipped("test"))
-    assert _value(rows, "plain", "top-1") >= 0.8
-    assert _value(rows, "plain", "neutral") >= 0.9
-    gain = _value(rows, "bearing", "hard") - _value(rows, "plain", "hard")
-    assert gain >= 0.2
+    name = "cues (the default, no `bearing`)"
+    assert measured(rows, "plain") == printed(name)
     assert {row.measure for row in rows} >= {"top-1", "neutral", "hard", *HARD_KINDS}
     assert all(0 <= row.low <= row.value <= row.high <= 1 for row in rows)
+
+
+def test_hashed_letters_reach_what_the_readme_says():
+    supports = by_embeddings(embedding_model("ngrams:4096"), "view")
+    rows = measure("ngrams", "view", supports, "shipped", shipped("test"))
+    assert measured(rows, "bearing") == printed("n-grams")
 
 
 @pytest.mark.parametrize("compared", ["view", "support"])
@@ -67,15 +63,6 @@ def test_an_embedding_model_gives_supports_between_0_and_1(compared):
     found = supports(["I owe money.", "I am pregnant."])
     assert found.shape == (2, len(ATTRIBUTES))
     assert ((found >= 0) & (found <= 1)).all()
-
-
-@pytest.mark.parametrize(("compared", "least"), [("view", 0.69), ("support", 0.5)])
-def test_hashed_letters_reach_what_was_reported(compared, least):
-    supports = by_embeddings(embedding_model("ngrams:4096"), compared)
-    rows = measure("ngrams", compared, supports, "shipped", shipped("test"))
-    assert _value(rows, "plain", "top-1") >= least
-    gain = _value(rows, "bearing", "hard") - _value(rows, "plain", "hard")
-    assert gain >= 0.3
 
 
 def _folder(path):

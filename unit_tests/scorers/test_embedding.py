@@ -18,6 +18,7 @@ from langchain_memview.core.scoring import scores, sensitivity, supports
 from langchain_memview.errors import MemoryUnavailableError, WiringError
 from langchain_memview.ledgers.in_memory import InMemoryLedger
 from langchain_memview.scorers.embedding import LONGEST, EmbeddingScorer
+from langchain_memview.scorers.whose import bearing
 from langchain_memview.testing.embeddings import WordEmbeddings
 
 POLICY = Policy(
@@ -119,6 +120,14 @@ def test_a_memory_counts_less_where_it_bears_less_on_the_subject():
     whole = np.asarray(made.prepare(OWES))
     (full,), (half,) = made.support(MONEY, [whole]), made.support(MONEY, [whole / 2])
     assert half[1] == pytest.approx(full[1] / 2, abs=1e-5)
+
+
+def test_what_is_stored_is_shorter_where_words_say_it_is_not_so():
+    made = scorer()
+    assert np.linalg.norm(made.prepare(OWES)) == pytest.approx(1)
+    for text in ("my brother owes a loan", "I do not owe a loan"):
+        assert 0 < bearing(text) < 1
+        assert np.linalg.norm(made.prepare(text)) == pytest.approx(bearing(text))
 
 
 def test_a_turn_embeds_nothing():
