@@ -17,7 +17,11 @@ from langchain_memview.core.parts import EmbeddingScore
 from langchain_memview.core.scoring import scores, sensitivity, supports
 from langchain_memview.errors import MemoryUnavailableError, WiringError
 from langchain_memview.ledgers.in_memory import InMemoryLedger
-from langchain_memview.scorers.embedding import LONGEST, EmbeddingScorer
+from langchain_memview.scorers.embedding import (
+    LONGEST,
+    EmbeddingScorer,
+    supports_by_vectors,
+)
 from langchain_memview.scorers.whose import bearing
 from langchain_memview.testing.embeddings import WordEmbeddings
 
@@ -280,3 +284,15 @@ def test_a_standing_policy_finds_the_best_supported_view():
     served.open("ana")
     release = served.turn("pay", subject="ana", audience="app", operation="t1")
     assert release.outcomes == {"money": "standing"}
+
+
+@pytest.mark.parametrize("slope", ["0.01", 100_000])
+@pytest.mark.parametrize("length", [0.0, 0.5, 1.0, 40.0])
+def test_support_is_bounded_by_itself_whatever_lies_in_the_store(slope, length):
+    """Not only by the clamp of `core.scoring`, and without a warning of overflow."""
+    view = np.array([[1.0, 0.0]], np.float32)
+    rows = np.array([[length, 0.0], [-length, 0.0]], np.float32)
+    found = supports_by_vectors(rows, view, EmbeddingScore("words", "0.5", slope))
+    assert found.shape == (2, 1)
+    assert (found >= 0).all()
+    assert (found <= min(length, 1.0)).all()
