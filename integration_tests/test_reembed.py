@@ -66,7 +66,7 @@ def test_memories_without_vectors_get_them_and_keep_everything_else(
         assert backend.read(subject, {1, 2, 3}) == TEXTS
         assert set(backend.read_prepared(subject, {1, 2, 3})) == {1, 3}
     backend.forget("ana")
-    assert backend.written("ana", {1, 2, 3}) == frozenset()
+    assert not backend.written("ana", {1, 2, 3})
     assert run(memories, "--model", "ngrams:32")[0] == 0
     assert len(opened(memories).read_prepared("bo", {1})[1]) == 32
 

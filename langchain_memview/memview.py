@@ -26,7 +26,7 @@ from langchain_memview.core.budget import StandingBudget
 from langchain_memview.core.interface import TrustedInterface
 from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.names import RESERVED, named, storable
-from langchain_memview.core.placement import free_position, positions_of
+from langchain_memview.core.placement import next_position, positions_of
 from langchain_memview.core.policy import Policy, Slot
 from langchain_memview.core.release import Release, SlotRelease
 from langchain_memview.core.routing import Router
@@ -335,8 +335,9 @@ class MemView:
     ) -> int:
         """Return the position at which the text is now remembered.
 
-        Without a position the slot's next free one is taken, in their order: nothing
-        about placement depends on what is written.
+        Without a position the slot's next free one is taken, in their order, or what
+        the policy's `when_full` says of a full slot: nothing about placement depends on
+        what is written.
 
         Args:
             subject: The person whose memory it is.
@@ -346,7 +347,8 @@ class MemView:
 
         Raises:
             PositionError: The policy has no such slot or position, the two differ,
-                every position of the slot is taken, or the memory is no text.
+                every position of the slot is taken and `when_full` is `refuse`, or the
+                memory is no text.
             SubjectError: The subject is missing or blank.
             MemoryUnavailableError: The backend cannot be reached.
         """
@@ -360,7 +362,7 @@ class MemView:
             with self._placing:
                 # A position that was named is not looked at before it is replaced.
                 taken = self._backend.written(subject, own) if position is None else ()
-                place = free_position(slot, own, taken)
+                place = next_position(slot, own, taken, self.policy.when_full)
                 self._memories.write(subject, place, text, numbers)
             return place
         except (PositionError, SubjectError) as error:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -162,6 +163,17 @@ def test_memories_take_the_positions_of_their_slot_in_order():
     for slot in ("sports", "void"):
         with pytest.raises(PositionError, match="has no position in the layout"):
             memview.remember("ana", "x", slot=slot)
+
+
+def test_a_full_slot_replaces_its_oldest_memory_where_the_policy_says_so():
+    backend = InMemoryBackend()
+    policy = replace(POLICY, when_full="oldest")
+    memview = MemView(policy, backend, ledger=InMemoryLedger())
+    places = [memview.remember("ana", text, slot="food") for text in "abc"]
+    assert places == [1, 2, 1]
+    memview.remember("ana", "d", position=2)
+    assert memview.remember("ana", "e", slot="food") == 1
+    assert backend.read("ana", {1, 2}) == {1: "e", 2: "d"}
 
 
 def test_the_policy_s_weights_choose_the_paper_s_scorer_and_sensitivity():

@@ -11,7 +11,8 @@ document is at which position of a subject (`id_of`), and over which positions.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from typing import Any
 from typing_extensions import override
 
 from langchain_memview.backends.chroma_collection import ChromaCollection
+from langchain_memview.backends.chroma_erasure import erase
 from langchain_memview.core.backend import PreparedBackend
 from langchain_memview.core.preparation import Numbers, Preparation
 from langchain_memview.errors import WiringError
 
 _PAGE = 1000
 PREPARED_BY = "memview:prepared_by"
+_AT = "memview:at"
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 
 
@@ -90,19 +93,39 @@ class ChromaBackend(PreparedBackend):
         self.write_prepared(subject, position, text, None)
 
     @override
-    def written(self, subject: str, positions: Set[int]) -> Set[int]:
-        return frozenset(self.read(subject, positions))
+    def written(self, subject: str, positions: Set[int]) -> Sequence[int]:
+        ids = {self._id(subject, position): position for position in positions}
+        if not ids:
+            return ()
+        found = self._collection.read(
+            lambda collection: collection.get(ids=list(ids), include=["metadatas"])
+        )
+        places = zip(found["ids"], found["metadatas"], strict=True)
+        # Written before there was a time, or by another program: then it is oldest.
+        ages = {ids[key]: (place or {}).get(_AT, 0) for key, place in places}
+        return sorted(ages, key=lambda position: (ages[position], position))
 
     @override
-    def forget(self, subject: str) -> None:
-        ids = [self._id(subject, position) for position in self._positions]
+    def forget(self, subject: str, positions: Set[int] | None = None) -> Set[int]:
+        named = self._positions if positions is None else positions
+        ids = {self._id(subject, position): position for position in named}
 
-        def delete(collection: Any) -> None:
-            collection.delete(where={"subject": subject})
-            if ids:
-                collection.delete(ids=ids)
+        def held(collection: Any) -> dict[str, int]:
+            """Return id and position of what there is to erase."""
+            found = collection.get(ids=list(ids), include=[])["ids"] if ids else ()
+            places = {key: ids[key] for key in found}
+            if positions is None:
+                written = collection.get(
+                    where={"subject": subject}, include=["metadatas"]
+                )
+                for key, place in zip(
+                    written["ids"], written["metadatas"], strict=True
+                ):
+                    places.setdefault(key, place.get("position", 0))
+            return places
 
-        self._collection.write(delete)
+        gone = erase(self._collection, held)
+        return frozenset(gone.values())
 
     @override
     def prepared_by(self) -> Preparation | None:
@@ -146,7 +169,9 @@ class ChromaBackend(PreparedBackend):
                 ids=[self._id(subject, position)],
                 documents=[text],
                 embeddings=[vector],
-                metadatas=[{"subject": subject, "position": position}],
+                metadatas=[
+                    {"subject": subject, "position": position, _AT: time.time_ns()}
+                ],
             )
         )
         self._size = self._size or len(vector)
@@ -226,9 +251,10 @@ def _id(subject: str, position: int) -> str:
 
 
 def _dimension(collection: Any) -> int:
-    """Return how many numbers the vectors have; 0 for an empty collection."""
+    """Return how many numbers the vectors have; 0 if there has never been one."""
     first = collection.get(limit=1, include=["embeddings"])["embeddings"]
-    return len(first[0]) if len(first) else 0
+    # An emptied collection has none and still takes no others.
+    return len(first[0]) if len(first) else collection.get_model().dimension or 0
 
 
 def _page(collection: Any, offset: int, include: list[str]) -> Any:

@@ -28,6 +28,7 @@ from langchain_memview.backends.file_locks import wait_for_other_processes
 from langchain_memview.errors import MemoryUnavailableError
 
 _SECONDS = 8.0
+_LONG_SECONDS = 600.0
 _WAIT_SECONDS = 7.0
 
 _collections: dict[tuple[Path, str], Any] = {}
@@ -70,6 +71,25 @@ class ChromaCollection:
             return self._used(use, until)
 
         return _answer(work)
+
+    def long_write(self, use: Callable[["ChromaCollection"], Answer]) -> Answer:
+        """Return what the function makes of this collection, which it may reopen.
+
+        Raises:
+            MemoryUnavailableError: It failed, or took longer than 10 minutes.
+        """
+        return _answer(lambda: use(self), _LONG_SECONDS)
+
+    def opened(self) -> Any:
+        """Return Chroma's collection, to be used inside `long_write` only."""
+        until = _deadline()
+        _wait(self.directory, until)
+        return _opened(self.directory, self.name, until)
+
+    def reopened(self) -> Any:
+        """Return the same from a new client, which reads its configuration again."""
+        _closed(self.directory)
+        return self.opened()
 
     def _used(self, use: Callable[[Any], Answer], until: float) -> Answer:
         collection = _opened(self.directory, self.name, until)
@@ -123,7 +143,7 @@ def _close(directory: Path) -> None:
             system.stop()
 
 
-def _answer(call: Callable[[], Answer]) -> Answer:
+def _answer(call: Callable[[], Answer], seconds: float | None = None) -> Answer:
     """Return the call's answer, or raise one constant error, without a chain.
 
     The thread is a daemon: one that never comes back must not keep the process alive.
@@ -139,7 +159,7 @@ def _answer(call: Callable[[], Answer]) -> Answer:
     threading.Thread(target=work, name="memview-chroma", daemon=True).start()
     # Chroma's messages may quote a document, so nothing of them is passed on.
     with suppress(Exception):
-        return future.result(_SECONDS)
+        return future.result(_SECONDS if seconds is None else seconds)
     raise _unreachable()
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from array import array
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -50,14 +50,23 @@ class InMemoryBackend(PreparedBackend):
         self.write_prepared(subject, position, text, None)
 
     @override
-    def written(self, subject: str, positions: Set[int]) -> Set[int]:
+    def written(self, subject: str, positions: Set[int]) -> Sequence[int]:
         with self._lock:
-            return positions & self._of(subject).texts.keys()
+            return [p for p in self._of(subject).texts if p in positions]
 
     @override
-    def forget(self, subject: str) -> None:
+    def forget(self, subject: str, positions: Set[int] | None = None) -> Set[int]:
         with self._lock:
-            self._contents.pop(subject, None)
+            memories = self._of(subject)
+            gone = set(memories.texts) & set(
+                memories.texts if positions is None else positions
+            )
+            for position in gone:
+                del memories.texts[position]
+                memories.numbers.pop(position, None)
+            if not memories.texts:
+                self._contents.pop(subject, None)
+            return gone
 
     @override
     def prepared_by(self) -> Preparation | None:
@@ -73,6 +82,8 @@ class InMemoryBackend(PreparedBackend):
     ) -> None:
         with self._lock:
             memories = self._contents.setdefault(subject, _Memories())
+            # Taken out first: a dictionary then has its keys in the order of writing.
+            memories.texts.pop(position, None)
             memories.texts[position] = text
             memories.numbers.pop(position, None)
             if numbers is not None:

@@ -5,7 +5,7 @@ on what is stored (C4), and an empty position, an unknown subject and an empty s
 all the same to it: the content `""`.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol, runtime_checkable
 
 from langchain_memview.core.preparation import Numbers, Preparation
@@ -35,19 +35,28 @@ class Backend(Protocol):
         """
         ...
 
-    def written(self, subject: str, positions: Set[int]) -> Set[int]:
-        """Return those of the positions to which something was written.
+    def written(self, subject: str, positions: Set[int]) -> Sequence[int]:
+        """Return those of the positions to which something was written, oldest first.
+
+        The oldest is the one whose last writing is longest ago.
 
         Raises:
             MemoryUnavailableError: The backend cannot be reached.
         """
         ...
 
-    def forget(self, subject: str) -> None:
-        """Delete every content of the subject.
+    def forget(self, subject: str, positions: Set[int] | None = None) -> Set[int]:
+        """Erase contents and return the positions that held one.
+
+        Nothing of them is left in the backend's own files: neither the text, nor what
+        was prepared from it. Done again, it goes on where it was interrupted.
+
+        Args:
+            subject: Whose memory it is.
+            positions: What to erase; None erases whatever the subject has.
 
         Raises:
-            MemoryUnavailableError: The backend cannot be reached.
+            MemoryUnavailableError: The backend cannot be reached; some may be left.
         """
         ...
 

@@ -1,12 +1,12 @@
-"""Where a memory goes: to a free position of its slot, by number alone.
+"""Where a memory goes: to a free position of its slot, or to its oldest one.
 
 Nothing about placement depends on what is written, and a position never changes its
 slot, so the layout stays the same for all adjacent stores.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from langchain_memview.core.policy import Policy
+from langchain_memview.core.policy import Policy, WhenFull
 from langchain_memview.errors import PositionError
 
 
@@ -43,21 +43,27 @@ def positions_of(policy: Policy, slot: str, position: int | None) -> frozenset[i
     return frozenset({position})
 
 
-def free_position(slot: str, own: Collection[int], taken: Collection[int]) -> int:
-    """Return the first position that is not taken.
+def next_position(
+    slot: str, own: Collection[int], taken: Sequence[int], when_full: WhenFull
+) -> int:
+    """Return the first position that is not taken; of a full slot, the oldest one.
 
     Args:
         slot: Name of the slot, for the error.
         own: Positions that the memory may take.
-        taken: Positions to which something was written.
+        taken: Positions to which something was written, oldest first.
+        when_full: The policy's rule for a full slot.
 
     Raises:
-        PositionError: All of them are taken.
+        PositionError: All of them are taken, and the policy replaces none.
     """
     free = sorted(set(own) - set(taken))
-    if not free:
-        raise PositionError(
-            f"every position of slot {slot!r} is taken ({len(own)} of {len(own)}); "
-            "name the position to replace, or give the slot more capacity."
-        )
-    return free[0]
+    if free:
+        return free[0]
+    if when_full == "oldest":
+        return taken[0]
+    raise PositionError(
+        f"every position of slot {slot!r} is taken ({len(own)} of {len(own)}); name the "
+        "position to replace, give the slot more capacity, or let the policy replace "
+        "the oldest one with when_full: oldest."
+    )

@@ -42,6 +42,7 @@ from langchain_memview.errors import PolicyError, Problem
 __all__ = ["EmbeddingScore", "Policy", "ProtectedAttribute", "ScoreWeights", "Slot"]
 
 Scope = Literal["subject", "audience"]
+WhenFull = Literal["refuse", "oldest"]
 
 
 @dataclass(frozen=True, eq=True)
@@ -59,6 +60,8 @@ class Policy:
         sensitivity: Δu to run at instead of the derived bound; only a larger one.
         scope: `subject` shares one ledger among all applications; `audience` gives
             each its own, which holds only if they do not pool what they see.
+        when_full: What a memory does that finds every position of its slot taken: it
+            is refused, or replaces the one whose last writing is longest ago.
 
     Raises:
         PolicyError: Lists every problem of the policy, with a fix for each.
@@ -72,6 +75,7 @@ class Policy:
     scorer: ScoreWeights | EmbeddingScore | None = None
     sensitivity: Amount | None = None
     scope: Scope = "subject"
+    when_full: WhenFull = "refuse"
 
     def __post_init__(self) -> None:
         """Check everything at once, then keep normal forms only."""
@@ -139,6 +143,8 @@ class Policy:
             document["sensitivity"] = self.sensitivity
         if self.scope != "subject":
             document["scope"] = self.scope
+        if self.when_full != "refuse":
+            document["when_full"] = self.when_full
         document["slots"] = {slot.name: slot_document(slot) for slot in self.slots}
         return document
 

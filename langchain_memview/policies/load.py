@@ -172,6 +172,7 @@ def _policy(document: Mapping[str, Any]) -> Policy:
         scorer=None if scorer is None else _scorer(scorer),
         sensitivity=document.get("sensitivity"),
         scope=document.get("scope") or "subject",
+        when_full=document.get("when_full") or "refuse",
     )
 
 

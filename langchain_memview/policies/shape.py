@@ -289,6 +289,11 @@ class PolicyShape(Shape):
         description="subject: one ledger for all applications. audience: one for each, "
         "which holds only if they do not pool what they see.",
     )
+    when_full: Annotated[Any, WithJsonSchema({"enum": ["refuse", "oldest"]})] = Field(
+        default="refuse",
+        description="What a memory does that finds every position of its slot taken: "
+        "it is refused, or replaces the oldest one.",
+    )
     slots: dict[Any, SlotShape] = Field(
         description="Slots, in the order in which they are processed.",
         json_schema_extra={"minProperties": 1},

@@ -62,7 +62,7 @@ class BackendConformance:
     def test_an_unknown_subject_is_an_empty_memory(self, backend: Backend) -> None:
         """There is no error that would tell who has a memory."""
         assert backend.read("nobody", {1, 2}) == {}
-        assert backend.written("nobody", {1, 2}) == frozenset()
+        assert not backend.written("nobody", {1, 2})
         backend.forget("nobody")
 
     def test_a_second_writing_replaces_the_first(self, backend: Backend) -> None:
@@ -77,7 +77,7 @@ class BackendConformance:
         """An empty text was written too; positions that were not asked for stay out."""
         backend.write("ana", 1, "")
         backend.write("ana", 2, "Has debts.")
-        assert backend.written("ana", {1, 3}) == {1}
+        assert list(backend.written("ana", {1, 3})) == [1]
 
     def test_forgetting_a_subject_leaves_every_other_one(
         self, backend: Backend
@@ -90,11 +90,31 @@ class BackendConformance:
         backend.forget("%")
         for subject in ("1", "%"):
             assert backend.read(subject, {1, 2}) == {}
-            assert backend.written(subject, {1, 2}) == frozenset()
+            assert not backend.written(subject, {1, 2})
         for subject in ("10", "_"):
             assert backend.read(subject, {1, 2}) == dict.fromkeys(
                 (1, 2), f"of {subject}"
             )
+
+    def test_what_was_written_longest_ago_comes_first(self, backend: Backend) -> None:
+        """A second writing makes a position the youngest again."""
+        for position in (3, 1, 2):
+            backend.write("ana", position, f"memory {position}")
+        backend.write("ana", 3, "memory 3 again")
+        assert list(backend.written("ana", {1, 2, 3, 4})) == [1, 2, 3]
+
+    def test_single_positions_can_be_forgotten(self, backend: Backend) -> None:
+        """They are free again; those that held nothing are no error."""
+        for position in (1, 2, 3):
+            backend.write("ana", position, f"memory {position}")
+        backend.write("bo", 1, "of bo")
+        assert set(backend.forget("ana", {1, 3, 9})) == {1, 3}
+        assert backend.read("ana", {1, 2, 3}) == {2: "memory 2"}
+        assert list(backend.written("ana", {1, 2, 3})) == [2]
+        assert backend.read("bo", {1}) == {1: "of bo"}
+        assert not backend.forget("ana", {1})
+        assert set(backend.forget("ana")) == {2}
+        assert not backend.forget("ana")
 
     def test_a_forgotten_subject_can_return(self, backend: Backend) -> None:
         """What is written afterwards is all that there is."""
@@ -183,7 +203,7 @@ class PreparedBackendConformance(BackendConformance):
         prepared.attach("ana", 2, "Has debts.", [1.0, 0.0, 0.0])
         prepared.attach("nobody", 1, "Has debts.", [1.0, 0.0, 0.0])
         assert prepared.read_prepared("ana", {1, 2}) == {}
-        assert prepared.written("nobody", {1}) == frozenset()
+        assert not prepared.written("nobody", {1})
 
     def test_a_new_text_does_not_keep_the_old_numbers(
         self, prepared: PreparedBackend

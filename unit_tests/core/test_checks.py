@@ -82,6 +82,7 @@ MISTAKES = [
     ("slots", {}, "slots error[MV115] section 'slots' is empty, so the policy protects nothing"),
     ("budget", ..., "budget error[MV105] missing section 'budget'\n  fix: add budget: {mode: online, k: 3}"),
     ("scope", "app", "scope error[MV114] scope 'app' is not known\n  fix: use subject (one ledger for all applications) or audience (one for each, which holds only if they do not pool what they see)"),
+    ("when_full", "newest", "when_full error[MV114] when_full 'newest' is not known\n  fix: use refuse (a full slot takes no more memories) or oldest (the memory whose last writing is longest ago is replaced)"),
     ("layout", ..., "layout error[MV105] missing section 'layout'\n  fix: add layout: {1: <slot>, 2: <slot>}, or give every slot a capacity"),
     ("layout", {}, "layout error[MV115] section 'layout' has no positions"),
     ("layout.x", "work", "layout.x error[MV111] layout position 'x' is not a whole number from 1\n  fix: number the positions 1, 2, 3, … without gaps"),
@@ -359,7 +360,7 @@ def test_a_placeholder_is_told_from_a_price(say: str, *, is_placeholder: bool) -
 KEYS = st.sampled_from(
     [
         "version", "name", "layout", "attributes", "budget", "scorer", "sensitivity",
-        "scope", "slots", "positions", "cap", "mode", "k", "planned", "when",
+        "scope", "when_full", "slots", "positions", "cap", "mode", "k", "planned", "when",
         "capacity", "read", "charge", "views", "generic", "say", "cues", "relevance",
         "compatibility", "specificity", "food", "debt",
     ]
@@ -413,7 +414,7 @@ def test_it_never_raises_when_one_part_of_a_good_policy_is_damaged(data: Any) ->
 @pytest.mark.parametrize(
     "path",
     ["version", "name", "layout.4", "budget.k", "attributes.debt.cap", "slots.food.read",
-     "slots.food.capacity", "sensitivity", "scope"],
+     "slots.food.capacity", "sensitivity", "scope", "when_full"],
 )  # fmt: skip
 def test_it_never_raises_on_numbers_that_python_cannot_spell(path: str) -> None:
     for value in (10**5000, [10**5000], -(10**5000)):
@@ -495,6 +496,7 @@ def policies(draw: Any) -> Policy:
         scorer=draw(st.sampled_from([None, ScoreWeights(), ScoreWeights(0, 1, 0)])),
         sensitivity=draw(st.sampled_from([None, 1])),
         scope=draw(st.sampled_from(["subject", "audience"])),
+        when_full=draw(st.sampled_from(["refuse", "oldest"])),
     )
 
 

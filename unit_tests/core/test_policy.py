@@ -55,6 +55,7 @@ def test_normal_forms_are_stable_and_check_again():
         scorer=ScoreWeights(0.5, 0.25, 0.25),
         sensitivity="0.75",
         scope="audience",
+        when_full="oldest",
         slots=[
             Slot("food", views=VIEWS, capacity=3, read={1, 3}, charge={"debt"}),
         ],
@@ -65,6 +66,7 @@ def test_normal_forms_are_stable_and_check_again():
     assert first.scorer == ScoreWeights(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
     assert first.sensitivity == Fraction(3, 4)
     assert first.document()["scope"] == "audience"
+    assert first.document()["when_full"] == "oldest"
     slot = first.slots_by_name["food"]
     assert first.read_set(slot) == (1, 3)
     assert first.charge_set(slot) == ("debt",)

@@ -123,6 +123,7 @@ def test_every_optional_key_reaches_the_policy() -> None:
         scorer: {relevance: 0.4, compatibility: "0.4", specificity: 0.2}
         sensitivity: 1.0
         scope: audience
+        when_full: oldest
         slots:
           money:
             capacity: 2
@@ -154,6 +155,7 @@ def test_every_optional_key_reaches_the_policy() -> None:
         scorer=ScoreWeights(),
         sensitivity=1,
         scope="audience",
+        when_full="oldest",
     )
     assert policy.charge_set(policy.slots[0]) == ("debt", "diet")
 

@@ -36,6 +36,7 @@ def test_the_example_fits() -> None:
 def test_every_optional_key_fits() -> None:
     document = example()
     document["scope"] = "audience"
+    document["when_full"] = "oldest"
     document["sensitivity"] = 1
     document["scorer"] = {"relevance": 0.4, "compatibility": "2/5", "specificity": 0.2}
     document["budget"] = {"mode": "preallocated", "planned": {"debt": 3}}
@@ -51,6 +52,7 @@ def test_every_optional_key_fits() -> None:
         ("version", 2),
         ("name", ""),
         ("scope", "app"),
+        ("when_full", "newest"),
         ("layout", {}),
         ("layout.0", "food"),
         ("layout.1", 5),

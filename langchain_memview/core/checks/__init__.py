@@ -94,6 +94,15 @@ def _sections(fields: Mapping[Any, Any]) -> Iterator[Problem]:
             "use subject (one ledger for all applications) or audience (one for each, "
             "which holds only if they do not pool what they see)",
         )
+    full = fields.get("when_full")
+    if full is not None and full not in ("refuse", "oldest"):
+        yield mistake(
+            "MV114",
+            ("when_full",),
+            f"when_full {shown(full)} is not known",
+            "use refuse (a full slot takes no more memories) or oldest (the memory "
+            "whose last writing is longest ago is replaced)",
+        )
     yield from _names(fields)
 
 
