@@ -9,8 +9,8 @@ a record leave it. Implementations are in `ledgers`.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
@@ -180,6 +180,31 @@ class LedgerStore(Protocol):
         """
         ...
 
+    def erase(self, subject: str, lineage: str, positions: Set[int] | None) -> int:
+        """Return how many releases have lost what they showed; every charge stays.
+
+        Done again, it goes on where it was interrupted. An erased view has the name
+        `""`, and nothing of it is left in the store's own files.
+
+        Args:
+            subject: Whose accounts they are, of all audiences.
+            lineage: Whose positions are meant.
+            positions: Releases that read one of them; None for all of the subject,
+                under any lineage.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be written; some may be left.
+        """
+        ...
+
+    def pseudonym(self, subject: str) -> str:
+        """Return the keyed hash under which the ledger knows the subject, in hex digits.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be read.
+        """
+        ...
+
 
 def same_request(record: Record, operation: Operation) -> Record:
     """Return the record, marked as replayed.
@@ -192,6 +217,16 @@ def same_request(record: Record, operation: Operation) -> Record:
     return Record(
         record.sequence, record.operation, record.slots, record.at, replayed=True
     )
+
+
+def concerns(slots: Sequence[SlotRelease], positions: Set[int] | None) -> bool:
+    """Return whether a release read one of the positions; None stands for all."""
+    return positions is None or any(positions & set(s.read_set) for s in slots)
+
+
+def without_views(record: Record) -> Record:
+    """Return the record as it is after its views were erased."""
+    return replace(record, slots=tuple(replace(s, view="") for s in record.slots))
 
 
 def nothing_released(operation: Operation) -> Record:

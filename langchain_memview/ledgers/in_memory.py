@@ -4,8 +4,9 @@ When the process ends, so does the memory of what was spent; a new process start
 zero. Use it for tests, for examples and where the conversation itself is ephemeral.
 """
 
+import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from typing_extensions import override
@@ -17,15 +18,21 @@ from langchain_memview.core.accounts import (
     Operation,
     Record,
     after,
+    concerns,
+    injective,
     nothing_released,
     same_request,
+    without_views,
 )
 from langchain_memview.core.ledger import Ledger
 from langchain_memview.core.recount import recomputed
+from langchain_memview.ledgers.rows import keyed_hash
 
 
 @dataclass
 class _Entry:
+    subject: str
+    lineage: str
     fingerprint: str = ""
     stored: Ledger = field(default_factory=lambda: Ledger({}))
     """Balances of every attribute that any policy had, so that none is forgotten."""
@@ -39,6 +46,18 @@ class _Entry:
         releases = (slot for record in self.records for slot in record.slots)
         return recomputed(releases, account.groups, account.caps, self.stored)
 
+    def erase(self, positions: Set[int] | None) -> int:
+        """Return how many records have lost the names of their views."""
+        count = 0
+        for place, record in enumerate(self.records):
+            if concerns(record.slots, positions) and any(s.view for s in record.slots):
+                self.records[place] = without_views(record)
+                self.by_operation[record.operation.id] = self.records[place]
+                # What was remembered of the account under its version is outdated.
+                self.fingerprint += "-"
+                count += 1
+        return count
+
 
 class InMemoryLedger(LedgerStore):
     """Keeps all accounts in a dictionary under one lock."""
@@ -46,6 +65,7 @@ class InMemoryLedger(LedgerStore):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._accounts: dict[str, _Entry] = {}
+        self._key = secrets.token_bytes(32)
 
     @override
     def __repr__(self) -> str:
@@ -95,6 +115,22 @@ class InMemoryLedger(LedgerStore):
         with self._lock:
             return tuple(self._entry(account).records)
 
+    @override
+    def erase(self, subject: str, lineage: str, positions: Set[int] | None) -> int:
+        count = 0
+        with self._lock:
+            for entry in self._accounts.values():
+                if entry.subject != subject:
+                    continue
+                if positions is None or entry.lineage == lineage:
+                    count += entry.erase(positions)
+        return count
+
+    @override
+    def pseudonym(self, subject: str) -> str:
+        return keyed_hash(self._key, injective(subject))
+
     def _entry(self, account: Account) -> _Entry:
         """Return what is kept of the account; nothing is kept before a release."""
-        return self._accounts.get(account.key) or _Entry()
+        known = self._accounts.get(account.key)
+        return known or _Entry(account.subject, account.lineage)

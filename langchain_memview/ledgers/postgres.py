@@ -14,7 +14,7 @@ server may log a statement that fails, and then the draw was never released.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -46,9 +46,11 @@ from langchain_memview.ledgers.postgres_own import OwnConnections
 from langchain_memview.ledgers.postgres_rows import (
     Stored,
     appended,
+    erase,
     found,
     opened,
     records,
+    scrub,
     seen,
     version,
 )
@@ -176,6 +178,19 @@ class PostgresLedger(LedgerStore):
     @override
     def history(self, account: Account) -> Sequence[Record]:
         return self._guarded(lambda session: records(session, self._keyed(account.key)))
+
+    @override
+    def erase(self, subject: str, lineage: str, positions: Set[int] | None) -> int:
+        def work(session: Session) -> int:
+            count = erase(session, self._keyed(injective(subject)), lineage, positions)
+            scrub(session)
+            return count
+
+        return self._guarded(work)
+
+    @override
+    def pseudonym(self, subject: str) -> str:
+        return self._guarded(lambda _: self._keyed(injective(subject)))
 
     def _guarded(self, work: Callable[[Session], Answer]) -> Answer:
         """Return the work's answer, or raise one constant error if the database fails.

@@ -2,12 +2,12 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from langchain_memview.core.accounts import Account, Operation, Record
+from langchain_memview.core.accounts import Account, Operation, Record, concerns
 from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.recount import recomputed
@@ -145,6 +145,35 @@ def _record(row: Row) -> Record:
         slots = slots_of(charges, views)
     operation = Operation(restored(name), request, restored(audience))
     return Record(int(sequence), operation, slots, at)
+
+
+def erase(
+    session: Session, subject: str, lineage: str, positions: Set[int] | None
+) -> int:
+    """Return how many releases have lost their views, account by account."""
+    rows = session.run(
+        "SELECT account, r.sequence, charges FROM memview_release AS r"
+        " JOIN memview_account USING (account)"
+        " WHERE subject = %s AND views IS NOT NULL AND (%s OR lineage = %s)",
+        *(subject, positions is None, stored(lineage)),
+    )
+    erased: dict[str, list[int]] = {}
+    with undamaged():
+        for account, sequence, charges in rows:
+            if concerns(slots_of(charges, None), positions):
+                erased.setdefault(account, []).append(sequence)
+    for account, sequences in erased.items():
+        session.run(
+            "UPDATE memview_release SET views = NULL WHERE account = %s"
+            " AND sequence = ANY(%s) RETURNING sequence",
+            *(account, sequences),
+        )
+    return sum(map(len, erased.values()))
+
+
+def scrub(session: Session) -> None:
+    """Let the server clear the rows that were replaced; it keeps its own archives."""
+    session.batch("VACUUM memview_release")
 
 
 def appended(

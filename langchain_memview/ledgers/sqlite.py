@@ -12,7 +12,7 @@ erasing a subject's memory does not have to lose what was spent.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,8 +39,10 @@ from langchain_memview.ledgers.rows import keyed_hash
 from langchain_memview.ledgers.sqlite_connection import Answer, SqliteConnection
 from langchain_memview.ledgers.sqlite_rows import (
     append,
+    erase,
     found,
     records,
+    scrub,
     seen,
     under,
     version,
@@ -137,6 +139,20 @@ class SqliteLedger(LedgerStore):
         return self._guarded(
             lambda connection: list(records(connection, self._keyed(account.key)))
         )
+
+    @override
+    def erase(self, subject: str, lineage: str, positions: Set[int] | None) -> int:
+        count = self._committed(
+            lambda connection: erase(
+                connection, self._keyed(injective(subject)), lineage, positions
+            )
+        )
+        self._guarded(scrub)
+        return count
+
+    @override
+    def pseudonym(self, subject: str) -> str:
+        return self._guarded(lambda _: self._keyed(injective(subject)))
 
     def _guarded(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return the work's answer, or raise one constant error if the database fails.

@@ -2,11 +2,11 @@
 
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Final
 
-from langchain_memview.core.accounts import Account, Operation, Record
+from langchain_memview.core.accounts import Account, Operation, Record, concerns
 from langchain_memview.core.amounts import from_ticks, to_ticks
 from langchain_memview.core.ledger import Balance, Ledger
 from langchain_memview.core.recount import recomputed
@@ -102,6 +102,44 @@ def _record(row: tuple[int, str, str, str, str, str, str | None]) -> Record:
     with undamaged():
         slots = slots_of(charges, views)
     return Record(sequence, Operation(operation, request, audience), slots, at)
+
+
+def erase(
+    connection: sqlite3.Connection,
+    subject: str,
+    lineage: str,
+    positions: Set[int] | None,
+) -> int:
+    """Return how many releases have lost their views; inside a transaction."""
+    rows = connection.execute(
+        "SELECT account, memview_release.sequence, charges FROM memview_release"
+        " JOIN memview_account USING (account) WHERE subject = ? AND views IS NOT NULL"
+        " AND (? OR lineage = ?)",
+        (subject, positions is None, _storable(lineage)),
+    ).fetchall()
+    with undamaged():
+        erased = [
+            (account, sequence)
+            for account, sequence, charges in rows
+            if concerns(slots_of(charges, None), positions)
+        ]
+    connection.executemany(
+        "UPDATE memview_release SET views = NULL WHERE account = ? AND sequence = ?",
+        erased,
+    )
+    return len(erased)
+
+
+def scrub(connection: sqlite3.Connection) -> None:
+    """Rewrite the file and empty its log, so that neither holds what was erased.
+
+    Raises:
+        sqlite3.Error: Somebody else reads or writes for longer than the time-out.
+    """
+    connection.execute("VACUUM")
+    busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise sqlite3.OperationalError
 
 
 def append(

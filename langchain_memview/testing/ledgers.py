@@ -350,6 +350,57 @@ class LedgerConformance:
         ledger.history(draft)
         assert state(ledger) == before
 
+    # -- erasure ------------------------------------------------------------------
+
+    def test_erased_views_are_gone_and_every_charge_stays(
+        self, ledger: LedgerStore
+    ) -> None:
+        """For the subject alone, whatever the audience; again, there is nothing."""
+        mine = (account(), account(audience="app"), account(lineage="work@1"))
+        for whose in (*mine, account("bo")):
+            ledger.transact(whose, operation("t1"), answer(charged("health")))
+        before = [ledger.version(whose) for whose in mine]
+        assert ledger.erase("ana", "", None) == 3
+        for whose, version in zip(mine, before, strict=True):
+            assert [r.slots for r in ledger.history(whose)] == [
+                (charged("health", view=""),)
+            ]
+            assert spent(ledger.ledger(whose)) == {"health": 1, "debt": 0}
+            assert ledger.version(whose) != version
+            replayed, _ = ledger.transact(whose, operation("t1"), never)
+            assert replayed.slots == (charged("health", view=""),)
+        assert ledger.history(account("bo"))[0].slots == (charged("health"),)
+        assert ledger.erase("ana", "", None) == 0
+        assert ledger.erase("nobody", "", None) == 0
+
+    def test_releases_that_read_a_position_are_erased_by_it(
+        self, ledger: LedgerStore
+    ) -> None:
+        """Under its lineage; a position of another layout is another one."""
+        slots = (
+            charged("health", read=(1, 2)),
+            charged("debt", read=(3,)),
+            charged(epsilon=Fraction(0), read=()),
+        )
+        other = account(lineage="work@1")
+        for whose in (account(), other):
+            for slot in slots:
+                name = operation(f"reads {slot.read_set}")
+                ledger.transact(whose, name, answer(slot))
+        assert ledger.erase("ana", "meals@1", {2, 9}) == 1
+        views = [r.slots[0].view for r in ledger.history(account())]
+        assert views == ["", "light", "light"]
+        assert all(r.slots[0].view for r in ledger.history(other))
+        after, _ = ledger.transact(account(), operation("t4"), answer(slots[1]))
+        assert (after.sequence, after.replayed) == (4, False)
+        assert spent(ledger.ledger(account())) == {"health": 1, "debt": 2}
+
+    def test_a_subject_has_one_pseudonym(self, ledger: LedgerStore) -> None:
+        """It is that of no other, and does not name the subject."""
+        known = ledger.pseudonym("ana")
+        assert known == ledger.pseudonym("ana") != ledger.pseudonym("Ana")
+        assert "ana" not in known
+
     # -- at the same time ---------------------------------------------------------
 
     def test_threads_that_race_for_a_cap_of_three_get_three(
