@@ -65,6 +65,10 @@ class Memories(Protocol):
         """Return how many memories still have no numbers, after trying all of them."""
         ...
 
+    def forgotten(self, subject: str) -> None:
+        """Keep nothing of a subject whose memories were erased."""
+        ...
+
 
 def memories_of(backend: Backend, scorer: Scorer) -> Memories:
     """Return the memories of the backend as this scorer needs them.
@@ -172,6 +176,10 @@ class _Texts(Memories):
     def catch_up(self) -> int:
         return 0
 
+    @override
+    def forgotten(self, subject: str) -> None:
+        pass
+
 
 class _Prepared(Memories):
     def __init__(self, backend: PreparedBackend, scorer: PreparingScorer) -> None:
@@ -215,6 +223,10 @@ class _Prepared(Memories):
         with suppress(Exception):
             text = self._backend.read(subject, {position}).get(position, "")
             self._attach(subject, position, text)
+
+    @override
+    def forgotten(self, subject: str) -> None:
+        self._late = {place for place in self._late if place[0] != subject}
 
     @override
     def catch_up(self) -> int:

@@ -32,6 +32,7 @@ from langchain_memview.core.release import Release, SlotRelease
 from langchain_memview.core.routing import Router
 from langchain_memview.core.scoring import Scorer
 from langchain_memview.core.transcript import AugmentedTranscript
+from langchain_memview.erasure import ErasureReceipt, forget
 from langchain_memview.errors import (
     MemoryUnavailableError,
     MemViewError,
@@ -374,6 +375,43 @@ class MemView:
             )
         del text
         raise alone(failure)
+
+    def forget(
+        self, subject: str, *, slot: str = "", position: int | None = None
+    ) -> ErasureReceipt:
+        """Return the receipt after erasing a subject's memories and what they showed.
+
+        Memories, what was prepared from them and the views that recorded releases have
+        shown leave the backend and the ledger, down to their files; what was spent
+        stays. Where a standing view was drawn from them, the generic one is shown until
+        its epoch ends. A turn that has read the memories before may still answer.
+
+        Args:
+            subject: The person to forget. Without slot and position all goes, also what
+                another policy has written.
+            slot: Only this slot's positions.
+            position: Only this position.
+
+        Returns:
+            What was erased. Where it is not `complete`, a part could not be reached:
+            repeat the call.
+
+        Raises:
+            PositionError: The policy has no such slot or position, or the two differ.
+            SubjectError: The subject is missing or blank.
+        """
+        with self._placing:
+            receipt = forget(
+                self.policy,
+                self._backend,
+                self._ledger,
+                subject,
+                slot=slot,
+                position=position,
+            )
+            self._memories.forgotten(subject)
+        self._journals.forgotten()
+        return receipt
 
     def prepare(self) -> int:
         """Return how many memories still support no view, after preparing all that wait.

@@ -56,6 +56,11 @@ class Journals:
         """Return the journal of an account, as it is now."""
         return AccountJournal(self, self._store, account, audience)
 
+    def forgotten(self) -> None:
+        """Keep nothing of what was read; views may have been erased."""
+        self.known.cache_clear()
+        self.ledger.cache_clear()
+
     def _known(self, account: Account, version: str, key: str) -> SlotRelease | None:
         del version
         record = self._store.find(account, _operation(key, ""))

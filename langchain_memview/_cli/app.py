@@ -16,6 +16,7 @@ from langchain_memview._cli import (
     bench,
     calibrate,
     demo,
+    forget,
     ledger,
     models,
     policy,
@@ -35,6 +36,7 @@ app.add_typer(policy.app, name="policy", rich_help_panel="Author")
 app.command("calibrate", rich_help_panel="Author")(calibrate.calibrate_command)
 app.command("audit", rich_help_panel="Verify")(audit.audit_command)
 app.add_typer(ledger.app, name="ledger", rich_help_panel="Operate")
+app.command("forget", rich_help_panel="Operate")(forget.forget_command)
 app.command("reembed", rich_help_panel="Operate")(reembed.reembed_command)
 app.add_typer(models.app, name="models", rich_help_panel="Operate")
 app.add_typer(bench.app, name="bench", rich_help_panel="Measure")
